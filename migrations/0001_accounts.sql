@@ -1,14 +1,14 @@
 -- Accounts, their API keys and signing secrets, and the log of who changed what.
 
--- The row lock of an account orders everything that touches its money: accepting, refunding,
--- topping up, revoking a key. Its balance is what the ledger adds up to.
+-- The row lock of an account orders everything that touches its money: accepting, refunding, topping up, revoking a
+-- key. The balance is the sum of the account's ledger.
 create table accounts (
   account_id      uuid             primary key,
   name            text             not null,
   default_sender  text,
   balance         bigint           not null default 0,
   ledger_seq      bigint           not null default 0,
-  -- What may be sent at once now, and when that was reckoned; null is a full allowance.
+  -- How many messages may be sent at once, as of send_tokens_at; null means a full allowance.
   send_tokens     double precision,
   send_tokens_at  timestamptz,
   low_credits     bigint           not null default 100,
@@ -23,14 +23,14 @@ create table keys (
   account_id  uuid        not null references accounts,
   name        text        not null,
   hash        bytea       not null,
-  -- The first 8 characters, for the masked form; the rest is kept nowhere.
+  -- The first 8 characters, for the masked form. The rest is stored nowhere.
   prefix      text        not null,
   scopes      text[]      not null,
   created_at  timestamptz not null,
   created_by  text        not null,
   expires_at  timestamptz,
   revoked_at  timestamptz,
-  -- The account's ledger_seq when it was revoked: no later charge may carry this key, by no clock.
+  -- The account's ledger_seq at revocation: no later charge may carry this key, whatever the clocks say.
   revoked_seq bigint,
 
   constraint key_name_has_1_to_60_characters check (char_length(name) between 1 and 60),
@@ -41,13 +41,13 @@ create table keys (
 create unique index key_hash_is_unique on keys (hash);
 create index keys_of_account on keys (account_id, key_id);
 
--- Apart from `keys`, so that noting a use never touches the row that decides.
+-- Separate from `keys`, so that noting a use never touches the row that authorizes.
 create table key_usage (
   key_id       uuid        primary key references keys,
   last_used_at timestamptz not null
 );
 
--- What each key may still read at once. Not logged: after a crash every allowance is full.
+-- How much each key may still read at once. Unlogged: after a crash every allowance is full.
 create unlogged table read_allowances (
   key_id    uuid             primary key,
   tokens    double precision not null,
@@ -57,7 +57,7 @@ create unlogged table read_allowances (
   granted   integer          not null
 ) with (fillfactor = 50);
 
--- At most two live: the one that signs, and the one before it until not_after.
+-- At most two are valid: the one that signs, and the previous one until not_after.
 create table signing_secrets (
   account_id uuid        not null references accounts,
   version    integer     not null,
@@ -69,7 +69,7 @@ create table signing_secrets (
 );
 create unique index one_secret_signs on signing_secrets (account_id) where not_after is null;
 
--- A known word, sealed with the first SECRET_KEY that was used: every other is judged by it.
+-- A known word, sealed with the first SECRET_KEY that was used. Every other key is checked against it.
 create table key_proof (
   is_only boolean primary key default true check (is_only),
   sealed  bytea   not null

@@ -1,9 +1,8 @@
--- The ledger: one row per change of credits, never updated. `accounts.balance` is what it adds up to.
--- No foreign keys: rows are written only under the account's lock, and a key would look it up again
--- for each of them.
+-- The ledger: one row per change of credits, never updated. `accounts.balance` is its sum. No foreign keys: rows are
+-- written only under the account's lock, and a foreign key would look the account up again for each row.
 create table ledger (
   account_id    uuid        not null,
-  -- Without a gap, in the order of the account's lock.
+  -- Without gaps, in the order in which the account was locked.
   seq           bigint      not null,
   message_id    uuid,
   kind          text        not null,
@@ -23,13 +22,13 @@ create table ledger (
   constraint ledger_never_goes_below_zero check (balance_after >= 0)
 );
 
--- A message is charged once and refunded at most once, whichever node tries again.
+-- A message is charged once and refunded at most once, whichever node retries.
 create unique index ledger_once_per_message on ledger (message_id, kind) where message_id is not null;
 
 create trigger ledger_is_append_only before update or delete on ledger
   for each row execute function refuse_change();
 
--- Credits that an operator adds or takes. Idempotent by `reference`: the same one books once.
+-- Credits that an operator adds or takes. Idempotent by `reference`: each is booked only once.
 create table bookings (
   account_id uuid   not null references accounts,
   reference  text   not null,
@@ -37,7 +36,7 @@ create table bookings (
   primary key (account_id, reference)
 );
 
--- Adds or takes credits under the account's lock. The same reference books once and says so.
+-- Adds or takes credits under the account's lock. Books a reference once, and reports if it was booked already.
 create function book_credits(
   account uuid, kind text, amount bigint, actor text, note text, reference text, at timestamptz
 ) returns table (outcome text, balance bigint) language plpgsql as $$

@@ -7,7 +7,7 @@ create table carriers (
   -- The bind password, sealed; null for the simulator.
   password   bytea,
   paused     boolean     not null default false,
-  -- A removed carrier stays for the history of its messages.
+  -- A removed carrier is kept for the history of its messages.
   removed_at timestamptz,
   version    integer     not null default 1,
   created_at timestamptz not null,
@@ -34,8 +34,8 @@ create table prices (
   constraint price_is_0_to_a_million check (credits between 0 and 1000000)
 );
 
--- Counts changes of the three tables above. A node that priced a message by an older count is told
--- so by the statement that accepts it, and prices again: a change is in force with the next request.
+-- Counts changes of the three tables above. If a node priced a message by an older count, the statement that accepts it
+-- says so, and the node prices again: a change applies from the next request.
 create table routing_version (
   only_row boolean primary key default true check (only_row),
   version  bigint  not null

@@ -1,12 +1,12 @@
 -- Messages, the queue of those still to send, their history, and the functions that move them.
 
--- Partitioned by month of acceptance (the time is in the id), so that retention drops partitions.
--- No index mentions status: updates of it stay in the page. No foreign keys: they would turn the drop
--- of a partition into a scan, and each insert into a lookup.
+-- Partitioned by month of acceptance (the time is in the id), so that retention can drop partitions. No index mentions
+-- status, so its updates stay within their page. No foreign keys: they would make dropping a partition a scan, and each
+-- insert a lookup.
 create table messages (
   account_id         uuid        not null,
   message_id         uuid        not null,
-  -- Null where a person sent it from the dashboard or the terminal.
+  -- Null if a user sent it from the dashboard or the terminal.
   key_id             uuid,
   recipient          text        not null,
   sender             text,
@@ -15,12 +15,12 @@ create table messages (
   segments           smallint    not null,
   credits            bigint      not null,
   status             text        not null,
-  -- Number of the last status change; QUEUED is 1.
+  -- The number of the last status change; QUEUED is 1.
   sequence           smallint    not null default 1,
   reference          text,
   metadata           text,
   callback_url       text,
-  -- 0 to 255, counted per recipient by the node: joins the segments on the handset.
+  -- 0 to 255, counted per recipient by the node. Handsets join segments by it.
   concat_reference   smallint    not null default 0,
   carrier_id         uuid,
   error_code         text,
@@ -35,33 +35,33 @@ create table messages (
   primary key (account_id, message_id)
 ) partition by range (message_id);
 
--- Never null, and said all the same: so only who names a recipient can use it. While a table is empty, and
--- its statistics say so, every index that has the id seems as good as the primary key to find one by.
+-- The column is never null. The condition keeps queries that name no recipient from using this index: while a table is
+-- empty, its statistics make every index with the id look as good as the primary key.
 create index messages_by_recipient on messages (account_id, recipient, message_id) where recipient is not null;
 create index messages_by_reference on messages (account_id, reference, message_id) where reference is not null;
 
--- A row is a message still to send. Leasing sets due_at to the lease's end, so that what a dead
--- worker held is due again by itself.
+-- A row is a message still to send. A lease sets due_at to its own end, so that what a dead node held becomes due again
+-- by itself.
 create table send_queue (
   message_id  uuid        primary key,
   account_id  uuid        not null,
   carrier_id  uuid        not null,
   due_at      timestamptz not null,
-  -- Its place in the order: due_at as it was at first. What goes back without a wait goes back there.
+  -- Its place in the order: the original due_at. A message that goes back without a delay goes back here.
   placed_at   timestamptz not null default clock_timestamp(),
   expires_at  timestamptz not null,
-  -- Who may be writing it to a carrier now. Set before the first octet leaves.
+  -- The node that may be writing it to a carrier now. Set before the first byte is sent.
   leased_by   uuid,
   lease_epoch integer     not null default 0,
   attempt     smallint    not null default 0
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000);
--- With the id, because the messages of a batch are all due at the same moment. Not null as above: only who
--- names carriers can use it.
+-- Includes the id, because all messages of a batch are due at the same moment. The condition works as above: only
+-- queries that name carriers can use this index.
 create index send_queue_in_turn on send_queue (carrier_id, account_id, due_at, message_id) where carrier_id is not null;
 create index send_queue_by_expiry on send_queue (expires_at);
 
--- Every status change after QUEUED, with the frozen octets of its webhook. Its id is the message's
--- id with the sequence as last digit.
+-- Every status change after QUEUED, with the exact bytes of its webhook. Its id is the message's id with the sequence
+-- as the last digit.
 create table events (
   message_id   uuid        not null,
   sequence     smallint    not null,
@@ -75,66 +75,66 @@ create table events (
   constraint body_and_address_go_together check ((body is null) = (callback_url is null))
 ) partition by range (message_id);
 
--- Retention may delete them, nothing may change them.
+-- Retention may delete events, but nothing may change them.
 create trigger events_are_never_changed before update on events
   for each row execute function refuse_change();
 
--- One row per hand-over of one segment to a carrier, with the receipts that came for it.
+-- One row per hand-over of a segment to a carrier, with the receipts that arrived for it.
 create table submissions (
   message_id         uuid        not null,
   segment            smallint    not null,
   -- Counts the hand-overs of this segment from 1.
   turn               integer     not null,
-  -- Whether it was all of a message of several segments, in one piece. Such a message has segment 1 alone.
+  -- Whether it carried a message of several segments in one piece. Such a message has only segment 1.
   is_whole           boolean     not null default false,
   account_id         uuid        not null,
   carrier_id         uuid        not null,
   at                 timestamptz not null,
-  -- Null while it is in doubt.
+  -- Null while the hand-over is in doubt.
   outcome            text,
-  -- When the outcome came, where a doubt was on record before it; else that is `at`.
+  -- When the outcome arrived, if a doubt was recorded before it; otherwise null, as `at` says it.
   answered_at        timestamptz,
   carrier_message_id text,
-  -- The same id in the form that receipts are compared with, by the carrier's id rule.
+  -- The same id in the form that receipts are compared with, according to the carrier's id rule.
   match_id           text,
   carrier_code       text,
-  -- What a refusal means for the message, in our words.
+  -- What a refusal means for the message, as one of our error codes.
   error_code         text,
   in_doubt_at        timestamptz,
   doubt_reason       text,
   doubt_action       text,
-  -- The effect of the receipt that counted, the first: delivered, undelivered or rejected.
+  -- The effect of the receipt that counted, which is the first: delivered, undelivered or rejected.
   receipt_effect     text,
-  -- [{at, state, carrierCode, applied, error}] in order of arrival; error where the segment is lost by it.
+  -- [{at, state, carrierCode, applied, error}] in order of arrival; error if the segment is lost by it.
   receipts           jsonb,
 
   primary key (message_id, segment, turn),
   constraint outcome_is_known check (outcome in ('accepted', 'refused_temporarily', 'refused', 'unsent')),
   constraint either_answered_or_in_doubt check (outcome is not null or in_doubt_at is not null)
 ) partition by range (message_id);
--- With the time, because a carrier may give one id to very many: the newest are found without the others.
+-- Includes the time, because a carrier may give one id to very many: the newest are found without reading the others.
 create index submissions_by_match_id on submissions (carrier_id, match_id, at) where match_id is not null;
 
--- Receipts that came before the answer they belong to was recorded.
+-- Receipts that arrived before the answer to their submission was recorded.
 create table parked_receipts (
   parked_id          uuid        primary key,
   carrier_id         uuid        not null,
-  -- What to look for among the match_ids of submissions.
+  -- The ids to look for among the match_ids of submissions.
   match_ids          text[]      not null,
   receipt            jsonb       not null,
   raw                bytea,
   at                 timestamptz not null,
-  -- When it came to be here, by the clock that all nodes share.
+  -- When it was parked, by the clock that all nodes share.
   parked_at          timestamptz not null default clock_timestamp(),
-  -- Submissions before this are not meant: the carrier has used the id again.
+  -- Submissions before this are not meant, because the carrier has reused the id.
   since              timestamptz not null default '-infinity',
-  -- The last digits of its recipient, where others have its id: it waits for a submission to this one.
+  -- The last digits of its recipient, if submissions to others have its id: it waits for one to this recipient.
   recipient_end      text
 );
--- Kept sorted all the time: what GIN lays aside unsorted is compared with each id that is looked for.
+-- No fastupdate: entries that GIN has not sorted in yet are compared with every id that is looked for.
 create index parked_receipts_by_match_id on parked_receipts using gin (match_ids) with (fastupdate = off);
 
--- Written in the transaction that charges. Swept after 24 hours.
+-- Written in the transaction that charges. Deleted after 24 hours.
 create table idempotency (
   account_id  uuid        not null,
   key         text        not null,
@@ -145,21 +145,21 @@ create table idempotency (
 );
 create index idempotency_by_age on idempotency (created_at);
 
--- A row is an event still to deliver to its callback address; it goes when the delivery has ended, and
--- comes back when it is replayed. Leases as in send_queue.
+-- A row is an event that is still to be delivered to its callback address. It is deleted when the delivery has ended,
+-- and inserted again by a replay. Leases work as in send_queue.
 create table webhook_deliveries (
   message_id   uuid        not null,
   sequence     smallint    not null,
   account_id   uuid        not null,
-  -- The lane: one account's way to one host.
+  -- The lane: one account's deliveries to one host.
   host_key     bigint      not null,
-  -- The last wish that brought it forward, or back after it had ended.
+  -- The last replay that moved it forward, or inserted it again.
   replay_id    uuid,
-  -- POSTs of the event so far, replays and the one under way included.
+  -- POSTs of the event so far, including replays and the one in progress.
   attempts     smallint    not null default 0,
-  -- Failures that took a step of the schedule.
+  -- Failures that advanced it in the retry schedule.
   step         smallint    not null default 0,
-  -- Leases in a row that ran out without an outcome.
+  -- Consecutive leases that expired without an outcome.
   interrupted  smallint    not null default 0,
   created_at   timestamptz not null,
   next_at      timestamptz not null,
@@ -169,7 +169,7 @@ create table webhook_deliveries (
 
   primary key (message_id, sequence)
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000);
--- First attempts apart: finding them costs the same behind a backlog of retries.
+-- First attempts have their own part, so that finding them costs the same behind a backlog of retries.
 create index webhook_deliveries_in_turn on webhook_deliveries (host_key, is_first, next_at);
 create index webhook_deliveries_replayed on webhook_deliveries (replay_id) where replay_id is not null;
 create index webhook_deliveries_replayed_in_lane on webhook_deliveries (host_key, replay_id)
@@ -177,18 +177,18 @@ create index webhook_deliveries_replayed_in_lane on webhook_deliveries (host_key
 create unique index one_delivery_in_flight_per_message on webhook_deliveries (message_id)
   where leased_until is not null;
 
--- Makes the partitions of a table for a month and its neighbours, two ahead, where they are missing.
--- That locks out all who use the table, and waits for who reads it: behind a long reader every request
--- would queue. So it hardly waits, and is tried again later. One table in a transaction: whoever records
--- goes through several, and must not meet it halfway.
+-- Makes a table's missing partitions: the month of `around`, the one before and the two after. Making one locks out
+-- everybody who uses the table, and waits for everybody who reads it: behind a long reader every request would queue.
+-- So it waits only briefly, and is tried again later. Call it for one table per transaction: recording locks several
+-- tables, and would deadlock with it.
 create function make_partitions(parent text, around timestamptz) returns void language plpgsql
 set lock_timeout = '200ms'
 as $$
 declare
-  -- In UTC and without a zone: months of a timestamptz are those of the session's zone.
+  -- In UTC and without a zone, because months of a timestamptz depend on the session's zone.
   month timestamp;
 begin
-  -- One node at a time; the others wait for it, no longer than for any lock, and find it done.
+  -- One node at a time. The others wait for it, no longer than for any lock, and find the work done.
   perform pg_advisory_xact_lock(hashtext('posthorn message partitions'));
   for month in
     select date_trunc('month', around at time zone 'UTC') + n * interval '1 month'
@@ -203,7 +203,7 @@ begin
         case parent when 'events' then 100 else 60 end
       );
     exception when check_violation then
-      -- Nobody made the month in time, and its rows went to the default partition: there they stay.
+      -- The month was not made in time, and its rows went to the default partition, where they stay.
       raise warning '% cannot be split by month, %_other holds rows of %', parent, parent, month;
     end;
   end loop;

@@ -1,26 +1,25 @@
 -- Accepting: one call stores, charges and queues a batch of requests.
 
--- A request is one message or one all-or-nothing batch of them (a group). Groups are judged in the
--- order given; one that is refused leaves no trace and the others alone.
+-- A request (a group) is one message or a batch that is accepted whole or not at all. Groups are judged in the given
+-- order. One that is refused leaves no trace and does not affect the others.
 --
--- The first statement locks the accounts in the order of their ids, so batches neither overspend nor
--- deadlock. The next one has a fresh snapshot: it sees every revocation, repetition and change of
--- routing that committed before the lock was granted, whatever the node has in its memory.
+-- The first statement locks the accounts in the order of their ids, so batches neither overspend nor deadlock. The next
+-- one has a fresh snapshot: it sees every revocation, repetition and change of routing that was committed before the
+-- lock was granted, whatever the node remembers.
 --
--- Plans must not follow the statistics, here and in the functions that move, send and deliver: a queue is
--- empty when they are taken, long a minute later, and whoever planned for an empty one reads the long one
--- whole, once for each row of a batch. So there is one way to join: from the rows of the batch to an index.
--- Others are switched off; and the first column of a key is compared as an array of one, because from an
--- equality the planner also derives the way back, from the whole index to the batch.
--- What is switched off counts as very dear where there is no other way, and a dear plan would be compiled
--- anew at every call: seconds for a batch. So without jit.
+-- Plans must not follow the statistics, here and in the functions that move, send and deliver. A queue may be empty
+-- when they are taken and long a minute later, and a plan for an empty one reads the long one whole, once for each row
+-- of a batch. So only one way to join is left: from the rows of the batch to an index. The others are switched off. The
+-- first column of a key is compared as an array of one, because from an equality the planner also derives the opposite
+-- way, from the whole index to the batch. If there is no other way, a switched-off one seems very expensive, and
+-- expensive plans are compiled on every call, which takes seconds for a batch. So jit is off.
 create function accept_messages(
-  -- Whose sender takes the messages marked m_leased right after the commit.
+  -- The node whose sender takes the messages marked m_leased right after the commit.
   node uuid, lease interval, send_rate double precision, send_burst double precision,
-  -- g_first is the first group of this call with the same idempotency key; the group itself where it has none.
+  -- g_first is the first group of this call with the same idempotency key, or the group itself if it has none.
   g_account uuid[], g_key uuid[], g_routing bigint[], g_idempotency_key text[], g_fingerprint bytea[], g_first integer[],
   g_count integer[], g_credits bigint[],
-  -- m_place counts the messages of a group from 1, m_total sums their credits up to here.
+  -- m_place counts the messages of a group from 1; m_total sums their credits up to this one.
   m_group integer[], m_place integer[], m_total bigint[], m_account uuid[], m_key uuid[], m_id uuid[], m_recipient text[],
   m_sender text[], m_text text[], m_encoding text[], m_segments smallint[], m_credits bigint[], m_reference text[],
   m_metadata text[], m_callback_url text[], m_concat_reference smallint[], m_carrier uuid[], m_created_at timestamptz[],
@@ -39,19 +38,19 @@ declare
   current_routing bigint;
   is_watched      boolean;
   r               record;
-  -- The account at hand, as the groups judged so far leave it.
+  -- The current account, after the groups that were judged so far.
   account         uuid;
   purse           bigint;
   bucket          double precision;
   entries         bigint;
-  -- Of each group that is accepted: the ledger before it, and the sender it falls back to.
+  -- For each accepted group: the ledger before it, and the account's default sender.
   g_accepted      boolean[] := array_fill(false, array[cardinality(g_account)]);
   g_entries       bigint[]  := array_fill(0::bigint, array[cardinality(g_account)]);
   g_purse         bigint[]  := array_fill(0::bigint, array[cardinality(g_account)]);
   g_sender        text[]    := array_fill(null::text, array[cardinality(g_account)]);
-  -- Of each first group: whether it is accepted, or one that repeats its key.
+  -- For each first group: whether it, or a repetition of its key, was accepted.
   g_taken         boolean[] := array_fill(false, array[cardinality(g_account)]);
-  -- Of each account that is charged: what it is left with.
+  -- For each charged account: what it is left with.
   charged         integer := 0;
   c_account       uuid[] := '{}';
   c_purse         bigint[] := '{}';
@@ -59,8 +58,8 @@ declare
   c_entries       bigint[] := '{}';
 begin
   perform from accounts a where a.account_id = any (g_account) order by a.account_id for no key update;
-  -- Read after the lock was granted, so that moments follow each other in the order of the locks: a
-  -- second waited for never fills an allowance twice, and a key that expired meanwhile is seen.
+  -- Read after the locks were granted, so that moments follow the order of the locks: time spent waiting never fills an
+  -- allowance twice, and a key that expired meanwhile is seen.
   moment := clock_timestamp();
 
   select v.version, exists (select from watched_accounts w where w.until > moment)
@@ -97,10 +96,10 @@ begin
       when r.key_id is not null and r.is_expired then 'key_expired'
       when r.is_repeated then 'replayed'
       when not r.is_repeated then 'key_reused'
-      -- The first with a key that is accepted in this call decides; who repeats it asks again and sees its record.
+      -- The first accepted group with a key decides. Repetitions in this call ask again, and then see its record.
       when g_taken[r.first] then 'again'
       when r.is_stale then 'routing_changed'
-      -- A batch larger than the whole allowance passes when the allowance is full, and leaves a debt.
+      -- A batch larger than the whole allowance passes if the allowance is full, and leaves a debt.
       when r.count > bucket and bucket < send_burst then 'rate_limited'
       when r.credits > purse then 'credits_insufficient'
       else 'accepted'
@@ -124,7 +123,7 @@ begin
     elsif outcome = 'replayed' then
       message_ids := r.message_ids;
     elsif outcome = 'rate_limited' and r.is_ahead then
-      -- The clock was set back: without this the allowance would not grow before that time comes again.
+      -- The clock was set back: without this, the allowance would not grow until that time is reached again.
       update accounts a set send_tokens_at = moment where a.account_id = account and a.send_tokens_at > moment;
     end if;
     available := purse;

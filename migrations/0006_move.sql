@@ -1,13 +1,13 @@
--- Moving: the one way a status changes after acceptance.
+-- Moving: the only way in which a status changes after acceptance.
 
--- Moves each message from the status given, if it still has it; refunds those that fail; writes the
--- event, and the delivery where there is a callback address. A delivery that m_lease asks for is born
--- leased to the caller, who makes its first attempt right after the commit; not while another of its
--- message waits or is under way, which goes first. Whoever adds deliveries holds the message, so none
--- can appear meanwhile. Returns the messages that moved.
+-- Moves each message that still has the given status, refunds those that fail, and writes the event, and the delivery
+-- if there is a callback address. If m_lease asks for it, the delivery is inserted with a lease for the caller, who
+-- makes its first attempt right after the commit; but not while another delivery of the message waits or is in
+-- progress, which must come first. Deliveries are added only under the message's lock, so none can appear meanwhile.
+-- Returns the messages that moved.
 --
--- Locks are taken in one order everywhere: accounts, then queue rows, then messages, each by id. The
--- caller holds the queue rows, and the accounts of messages that are to fail.
+-- Locks are taken in the same order everywhere: accounts, then queue rows, then messages, each by id. The caller has
+-- locked the queue rows, and the accounts of messages that are to fail.
 create function move_messages(
   m_account uuid[], m_id uuid[], m_from text[], m_to text[], m_at timestamptz[], m_carrier uuid[],
   m_error text[], m_carrier_code text[], m_body bytea[], m_host_key bigint[], m_lease boolean[], lease interval

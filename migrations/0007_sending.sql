@@ -1,6 +1,6 @@
 -- Sending: which node does what, claiming what is due, and recording what became of it.
 
--- One row per process; one that has not been heard of for as long as a lease lasts is gone.
+-- One row per process. A process that was silent for the length of a lease is gone.
 create table nodes (
   node_id    uuid        primary key,
   roles      text[]      not null,
@@ -11,7 +11,7 @@ create table nodes (
   heard_at   timestamptz not null
 );
 
--- Which node may open which bind of a carrier: all together open no more than the carrier allows.
+-- Which node may open which bind of a carrier. Together they open no more than the carrier allows.
 create table bind_leases (
   carrier_id   uuid        not null,
   slot         smallint    not null,
@@ -20,7 +20,7 @@ create table bind_leases (
   primary key (carrier_id, slot)
 );
 
--- What each node last saw of its carriers, for those who look at them from elsewhere.
+-- What each node last saw of its carriers, for display by other nodes.
 create table carrier_states (
   carrier_id uuid        not null,
   node_id    uuid        not null,
@@ -29,11 +29,10 @@ create table carrier_states (
   primary key (carrier_id, node_id)
 );
 
--- Leases what is due for a carrier to a node: at most `room` messages, shared evenly between the
--- accounts that wait, beginning after account `after`, each account's oldest first. A message that
--- comes back with was_leased was in somebody's hands when its lease ran out: it is in doubt.
--- Looks at no more than 500 accounts, due or not; where it did look at that many, a row without a
--- message names the last of them, and there may be more.
+-- Leases messages that are due for a carrier to a node: at most `room`, shared evenly between the waiting accounts,
+-- starting after account `after`, and each account's oldest first. A message returned with was_leased was leased to a
+-- node when its lease expired: it is in doubt. Looks at no more than 500 accounts, due or not. If it reached that many,
+-- a row without a message names the last of them, and there may be more.
 create function claim_sends(carrier uuid, node uuid, lease interval, room integer, after uuid)
 returns table (message_id uuid, account_id uuid, lease_epoch integer, attempt smallint, was_leased boolean)
 language plpgsql
@@ -65,7 +64,7 @@ begin
      ) next
      where w.n < 500
   ), lanes as materialized (
-    -- The walk meets an account at its earliest row: if that is not due, nothing of it is.
+    -- The walk meets an account at its earliest row: if that is not due, none of its rows is.
     select w.account_id from walk w where w.due_at <= moment
   ), picked as materialized (
     select d.message_id, d.was_leased
@@ -83,14 +82,14 @@ begin
     update send_queue q
        set leased_by = node,
            lease_epoch = q.lease_epoch + 1,
-           -- A link that comes and goes for days must not make it overflow.
+           -- Must not overflow, even if a link goes up and down for days.
            attempt = least(q.attempt::integer + 1, 32767),
            due_at = moment + lease
       from picked p
      where q.message_id = any (array[p.message_id])
     returning q.message_id, q.account_id, q.lease_epoch, q.attempt, p.was_leased, q.placed_at
   )
-  -- An update answers in the order of its join, whatever that is.
+  -- An update returns rows in the order of its join, which may be any.
   (select l.message_id, l.account_id, l.lease_epoch, l.attempt, l.was_leased
      from leased l
     order by l.placed_at, l.message_id)
@@ -98,11 +97,11 @@ begin
   select null, w.account_id, null, null, null from walk w where w.n = 500;
 end $$;
 
--- Stores what became of hand-overs. Only who holds the lease changes the queue; what somebody else
--- has taken over meanwhile is kept as history alone. A node may have overtaken itself: the epoch tells.
--- Returns the messages whose lease is held, with its epoch; locked at first, they stay so until the end.
--- step: sent and failed leave the queue, again is due after delay_ms at the carrier named, or without
--- a delay at once and in its old place, and null means that further segments follow.
+-- Stores the outcomes of hand-overs. Only the holder of the lease changes the queue; if another node has claimed the
+-- message since, the outcome is just history. As a node may have claimed it twice, the epoch counts too. Returns the
+-- messages whose lease is held, with their epochs. Their queue rows stay locked until the end.
+-- step: `sent` and `failed` leave the queue; `again` is due after delay_ms at the given carrier, or at once and in its
+-- old place if the delay is 0; null means that further segments follow.
 create function record_submissions(
   node uuid,
   s_message uuid[], s_account uuid[], s_epoch integer[], s_segment smallint[], s_turn integer[], s_is_whole boolean[], s_carrier uuid[],
@@ -141,7 +140,7 @@ begin
    where u.outcome is not null or u.in_doubt_at is not null
       on conflict (message_id, segment, turn) do update
      set outcome = coalesce(submissions.outcome, excluded.outcome),
-         -- Who took down that nobody told could only guess; who tells knows.
+         -- If no answer was known when the row was written, is_whole was a guess. The answer knows.
          is_whole = case when submissions.outcome is null and excluded.outcome is not null
                          then excluded.is_whole else submissions.is_whole end,
          answered_at = case when submissions.outcome is null and excluded.outcome is not null

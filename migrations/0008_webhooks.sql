@@ -1,27 +1,26 @@
 -- Webhooks: attempts, the state of receivers, replays, and those who follow events.
 
--- The id of a status change: its message's id with the sequence as last digit. Receivers know it as
--- `webhook-id`.
+-- The id of a status change: its message's id with the sequence as the last digit. Receivers know it as `webhook-id`.
 create function event_id(message_id uuid, sequence smallint) returns uuid
   language sql immutable parallel safe
   return (left(message_id::text, 35) || to_hex(sequence::integer))::uuid;
 
--- One row per POST, per one that was interrupted, and per delivery that ended without one.
--- Partitioned by day; retention drops days.
+-- One row per POST, also if it was interrupted, and per delivery that ended without one. Partitioned by day, so that
+-- retention drops days.
 create table webhook_attempts (
   account_id     uuid        not null,
   message_id     uuid        not null,
   sequence       smallint    not null,
-  -- Counts every POST of this event, replays included.
+  -- Counts every POST of this event, including replays.
   attempt        smallint    not null,
   at             timestamptz not null,
   replay_id      uuid,
-  -- Failures before this one that took a step of the schedule.
+  -- Earlier failures that advanced the delivery in the retry schedule.
   step           smallint    not null,
   http_status    smallint,
   -- Null for a success.
   error_class    text,
-  -- The particulars, for people.
+  -- Details for people.
   error          text,
   dns_ms         real,
   connect_ms     real,
@@ -31,21 +30,21 @@ create table webhook_attempts (
   address        text,
   answer_headers json,
   answer         bytea,
-  -- How this attempt ended its delivery; null where more were to come.
+  -- How this attempt ended the delivery; null if more attempts were to follow.
   ended          text,
 
   primary key (account_id, message_id, sequence, attempt, at),
   constraint ended_is_known check (ended in ('delivered', 'exhausted', 'gone', 'forbidden'))
 ) partition by range (at);
--- The few that ended badly are looked for and replayed; those that were delivered are not in here.
+-- For finding and replaying the few that ended badly. Delivered ones are not in this index.
 create index webhook_attempts_undelivered on webhook_attempts (account_id, message_id, sequence)
   where ended in ('exhausted', 'gone', 'forbidden');
 create index webhook_attempts_replayed on webhook_attempts (replay_id) where replay_id is not null;
 
--- Makes the days around a moment, where they are missing, and drops those older than `keep`.
--- Whoever records attempts waits behind its locks, and they behind who reads: so it hardly waits, and
--- what is in use is made or dropped the next time. So are all but the ten oldest: those of a year, after
--- it was set to a month, would take longer than a statement may. Answers how many were dropped.
+-- Makes missing partitions for the days around a moment, and drops those older than `keep`. Recording attempts waits
+-- for its locks, and they wait for readers. So it waits only briefly, and leaves what is in use for the next time. It
+-- also drops only the ten oldest: dropping a year, after retention was set to a month, would take longer than a
+-- statement may. Returns how many were dropped.
 create function keep_attempt_partitions(around timestamptz, keep interval) returns integer language plpgsql
 set lock_timeout = '200ms'
 as $$
@@ -54,7 +53,7 @@ declare
   name    text;
   dropped integer := 0;
 begin
-  -- One node at a time; the others wait for it, no longer than for any lock, and find it done.
+  -- One node at a time. The others wait for it, no longer than for any lock, and find the work done.
   begin
     perform pg_advisory_xact_lock(hashtext('posthorn attempt partitions'));
   exception when lock_not_available then
@@ -69,7 +68,7 @@ begin
       );
     exception
       when check_violation then
-        -- Nobody made the day in time, and its rows went to the default partition: there they stay.
+        -- The day was not made in time, and its rows went to the default partition, where they stay.
         raise warning '% cannot be made, webhook_attempts_other holds rows of that day', name;
       when lock_not_available then
         raise warning 'webhook_attempts is in use, and % is made later', name;
@@ -99,7 +98,7 @@ begin
 end $$;
 select keep_attempt_partitions(now(), interval '30 days');
 
--- How each receiver of each account has been doing; for people to look at, and for nodes that start.
+-- How well each receiver of each account works, for display and for nodes that start.
 create table webhook_hosts (
   account_id uuid        not null,
   host_key   bigint      not null,
@@ -123,21 +122,21 @@ create table webhook_host_hours (
   primary key (account_id, host_key, hour)
 );
 
--- A wish to deliver again. A bulk one goes through what was exhausted, page by page, also after a
--- crash: after_message and after_sequence say how far it is.
+-- A request to deliver again. A bulk replay goes through exhausted deliveries page by page, and continues after a
+-- crash: after_message and after_sequence say how far it has come.
 create table webhook_replays (
   replay_id       uuid        primary key,
   account_id      uuid        not null,
   actor           text        not null,
   idempotency_key text,
-  -- Of what was wished for: another wish must not be answered with this one.
+  -- Of the request: a different request must not get this one's answer.
   fingerprint     bytea       not null,
   created_at      timestamptz not null,
   -- How many deliveries it found.
   total           integer     not null,
-  -- How many it has put among those to deliver.
+  -- How many deliveries it has queued so far.
   queued          integer     not null default 0,
-  -- Of a bulk replay: what was exhausted from then on, up to created_at.
+  -- For a bulk replay: covers what was exhausted from then on, up to created_at.
   since           timestamptz,
   after_message   uuid,
   after_sequence  smallint,
@@ -148,26 +147,26 @@ create unique index replay_key_is_used_once on webhook_replays (account_id, idem
   where idempotency_key is not null;
 create index webhook_replays_unfinished on webhook_replays (replay_id) where finished_at is null;
 
--- How many test events an account may still send. Not logged: after a crash every allowance is full.
+-- How many test events an account may still send. Unlogged: after a crash every allowance is full.
 create unlogged table webhook_test_allowances (
   account_id uuid             primary key,
   tokens     double precision not null,
   at         timestamptz      not null
 );
 
--- Accounts of which a test event has arrived, or an event that somebody listened to.
+-- Accounts for which a test event, or an event that somebody listened to, has arrived.
 create table tried_webhooks (
   account_id uuid primary key
 );
 
--- Who follows an account's events now, and what it has to see. Nothing is written here for an
--- account that nobody follows.
+-- The accounts whose events somebody follows now, and the events for them. Nothing is written for an account that
+-- nobody follows.
 create table followers (
   account_id uuid        primary key,
   until      timestamptz not null
 );
--- Positions are given out before the commit, so a slow transaction's row appears behind a later one:
--- whoever reads goes by what its snapshot sees and the one before it did not.
+-- Positions are assigned before the commit, so the row of a slow transaction appears behind later ones. Readers
+-- therefore take what their snapshot sees and the previous one did not.
 create table followed_events (
   position   bigint      generated always as identity primary key,
   xid        xid8        not null default pg_current_xact_id(),

@@ -1,7 +1,7 @@
 -- Delivering webhooks: claiming what is due and recording what became of it.
 
--- Walks lanes in the order of their keys, beginning after `after`, at most `most` of them. Answers
--- those with something due, and always the last one walked; fewer than `most` walked means the end.
+-- Walks up to `most` lanes in the order of their keys, starting after `after`. Returns those with something due, and
+-- always the last one walked. If fewer than `most` were walked, that was the end.
 create function due_lanes(after bigint, most integer)
 returns table (host_key bigint, n integer, first_at timestamptz, again_at timestamptz)
 language plpgsql stable
@@ -50,9 +50,8 @@ begin
    where l.first_at is not null or l.again_at is not null or l.n = (select max(w.n) from walk w);
 end $$;
 
--- The newest replay that waits in each of these lanes, where there is one. "Between" and the order by
--- lane say nothing new, but only the index of lanes can serve them: that of all replays would be read
--- from its end until it comes to this lane.
+-- The newest replay that waits in each of these lanes, if any. "Between" and the order by lane are redundant, but only
+-- the index of lanes can serve them: the index of all replays would be read from its end until this lane turns up.
 create function newest_replays(hosts bigint[]) returns table (host_key bigint, replay_id uuid)
 language sql stable
 set jit = off
@@ -71,10 +70,10 @@ as $$
    ) r;
 $$;
 
--- Leases deliveries that are due in these lanes, at most as many per lane as are free: first attempts,
--- or all others. Of a message never two at once, and the first attempts of its events in their order.
--- A lease that ran out was somebody's attempt: it is noted as interrupted, and takes a number but no
--- step. The third in a row ends the delivery: it may be what ends the processes that try it.
+-- Leases due deliveries of these lanes, at most as many per lane as `free` says: first attempts, or all others. Never
+-- takes two of one message, and takes the first attempts of its events in order. An expired lease was somebody's
+-- attempt: it is recorded as interrupted, and counts as an attempt but not as a step. After the third in a row the
+-- delivery ends, because it may be what kills the processes that try it.
 create function claim_deliveries(hosts bigint[], free integer[], firsts boolean, lease interval)
 returns table (
   message_id uuid, sequence smallint, account_id uuid, host_key bigint, replay_id uuid, attempts smallint,
@@ -101,8 +100,8 @@ begin
         where w.host_key = r.host_key
           and w.is_first = firsts
           and w.next_at <= moment
-          -- A lease that ran out blocks its siblings too, until the row itself, being due, is claimed:
-          -- else the index that keeps two from being in flight would refuse them for ever.
+          -- An expired lease blocks its siblings too until its own row is claimed, which is due. Otherwise the index
+          -- that keeps two from being in flight would refuse the siblings for ever.
           and not exists (
                 select
                   from webhook_deliveries o
@@ -130,7 +129,7 @@ begin
        set leased_until = moment + lease,
            next_at = moment + lease,
            lease_epoch = w.lease_epoch + 1,
-           -- Replayed without end, it must not overflow and stop the claims of everybody.
+           -- However often it is replayed, it must not overflow and stop everybody's claims.
            attempts = least(w.attempts::integer + 1, 32767),
            interrupted = case when c.ran_out_at is null then w.interrupted else w.interrupted + 1 end
       from chosen c
@@ -148,7 +147,7 @@ begin
       from taken t
      where t.ran_out_at is not null
   ), told as materialized (
-    -- The attempt itself is counted when its holder tells of it, if ever; here, that this was the end.
+    -- Counts only that the delivery ended. The attempt is counted if its holder ever reports it.
     select tell_watchers_of_attempts(array_agg(g.account_id), array_agg(g.message_id), array_agg(g.sequence)),
            tally_webhooks(array_agg(g.account_id), array_agg(g.ran_out_at - lease),
                           array_agg(null::text), array_agg('exhausted'::text))
@@ -164,17 +163,17 @@ begin
        where e.message_id = t.message_id and e.sequence = t.sequence and e.body is not null
        limit 1
     ) e on true
-    -- A part of the statement that nothing reads would not run.
+    -- Joined because a part of the statement that nothing reads would not run.
     left join told on true;
 end $$;
 
--- Stores attempts, and ends or puts off their deliveries where the lease still holds. What somebody
--- else has taken over meanwhile is kept as an attempt alone: the receiver saw it. A replay counts its
--- leases from 1 again, so the lease is told by its epoch and its replay. Told twice, because the answer to
--- the first time was lost, it changes nothing: the row is leased no more, and the attempt stands.
--- That it is leased is asked within a case: outside, it would let a plan read the index of all that are.
--- a_next: ended, again, or put_back where nothing was tried.
--- Answers the lanes in which a first attempt can begin now that those of its message have ended.
+-- Stores attempts, and ends or postpones their deliveries if the lease still holds. If another node has claimed a
+-- delivery since, the attempt is still stored, because the receiver saw it. A replay counts lease epochs from 1 again,
+-- so the lease is identified by epoch and replay. Repeating the call, because the answer to the first one was lost,
+-- changes nothing: the row is no longer leased, and the attempt exists.
+-- Whether it is leased is asked inside a case: outside, a plan could read the index of all leased rows.
+-- a_next: `ended`, `again`, or `put_back` if nothing was tried.
+-- Returns the lanes in which a first attempt can begin now that earlier ones of its message have ended.
 create function record_attempts(
   a_account uuid[], a_message uuid[], a_sequence smallint[], a_attempt smallint[], a_at timestamptz[], a_replay uuid[],
   a_step smallint[], a_status smallint[], a_class text[], a_error text[], a_dns real[], a_connect real[], a_tls real[],
@@ -190,7 +189,7 @@ as $$
 declare
   held   integer[];
   stored integer[] := '{}';
-  -- Of deliveries given up because their holders were lost: the attempts, and how that ended them.
+  -- For deliveries given up because their holders were lost: the attempts, and how they ended the delivery.
   late_n integer[] := '{}';
   late_ended text[] := '{}';
 begin
@@ -221,7 +220,7 @@ begin
   )
   select array_agg(h.n) into held from (select n from finished union all select n from put_off) h;
 
-  -- The claim that took over has noted this attempt as interrupted. It was not, as is known by now.
+  -- The next claim recorded this attempt as interrupted. It was not, as is known now.
   if coalesce(cardinality(held), 0) < cardinality(a_message) then
     select coalesce(array_agg(u.n), '{}') into stored
       from unnest(a_account, a_message, a_sequence, a_attempt, a_at) with ordinality
@@ -278,10 +277,10 @@ begin
    where w.is_first and w.next_at <= clock_timestamp();
 end $$;
 
--- Ends what has waited too long for hosts that are only probed: waiting costs no attempt, so nothing
--- else would end it. What is in somebody's hands is left to them. Of each lane only those are looked at
--- that are due for longest, `most` first attempts and as many others: a lane may hold millions. One that
--- is hidden behind them, because it was put off for long, comes to light when they are gone.
+-- Ends deliveries that have waited too long for hosts that are only probed: waiting costs no attempts, so nothing else
+-- would end them. Leased ones are left to their holders. In each lane it looks only at those that have been due for
+-- longest, `most` first attempts and as many others, because a lane may hold millions. An old one behind them, because
+-- it was postponed for long, is found once they are gone.
 create function give_up_waiting(hosts bigint[], age interval, most integer) returns integer language plpgsql
 set plan_cache_mode = force_generic_plan
 set jit = off

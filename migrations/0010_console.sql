@@ -8,10 +8,10 @@ create table users (
   -- argon2id, as a PHC string.
   password         text        not null,
   is_operator      boolean     not null default false,
-  -- The seed of the second factor, sealed; the pending one waits for its first code.
+  -- The seed of the second factor, sealed. A pending seed waits for its first code.
   totp             bytea,
   totp_pending     bytea,
-  -- The last time step a code was accepted for: no code works twice.
+  -- The last time step whose code was accepted, so that no code works twice.
   totp_step        bigint      not null default 0,
   preferences      jsonb       not null default '{}',
   version          integer     not null default 1,
@@ -20,7 +20,7 @@ create table users (
 );
 create unique index user_email_is_unique on users (email);
 
--- Ten at a time; a used one stays until they are renewed, so that it is never given out again.
+-- Ten at a time. A used one is kept until they are renewed, so that it is never issued again.
 create table recovery_codes (
   user_id uuid        not null references users,
   hash    bytea       not null,
@@ -41,17 +41,17 @@ create table memberships (
 );
 create index memberships_of_user on memberships (user_id);
 
--- A row is a session; ending it deletes the row, so nothing can go on with it. Neither the token nor
--- the key that signs the cookie is here: reading this table is no sign-in.
+-- A row is a session. Ending a session deletes its row, so nothing can continue it. Neither the token nor the key that
+-- signs the cookie is stored here: reading this table does not let anybody sign in.
 create table sessions (
   session_id  uuid        primary key,
   token_hash  bytea       not null,
   user_id     uuid        not null references users,
-  -- The password was right, the second factor is still to come.
+  -- The password was right, but the second factor is still missing.
   is_pending  boolean     not null,
   created_at  timestamptz not null,
   seen_at     timestamptz not null,
-  -- When the person last proved who they are.
+  -- When the user last proved who they are.
   proven_at   timestamptz not null,
   address     text,
   user_agent  text
@@ -59,8 +59,8 @@ create table sessions (
 create unique index session_token_is_unique on sessions (token_hash);
 create index sessions_of_user on sessions (user_id);
 
--- Tries at signing in, counted before they are judged, so that a hundred at once are a hundred. Not
--- logged: after a crash everyone starts anew.
+-- Sign-in attempts, counted before they are judged, so that a hundred at once count as a hundred. Unlogged: after a
+-- crash everybody starts over.
 create unlogged table sign_in_tries (
   -- user:<hash of e-mail>, factor:<user id>, address:<network>
   subject       text             primary key,
@@ -69,7 +69,7 @@ create unlogged table sign_in_tries (
   blocked_until timestamptz      not null
 );
 
--- Links that work once: set-up, invitation, reset. The token is kept nowhere.
+-- Links that work once: set-up, invitation, reset. Their tokens are stored nowhere.
 create table links (
   link_id      uuid        primary key,
   kind         text        not null,
@@ -77,12 +77,12 @@ create table links (
   created_at   timestamptz not null,
   created_by   text        not null,
   expires_at   timestamptz not null,
-  -- Of an invitation.
+  -- For an invitation.
   account_id   uuid        references accounts,
   role         text,
-  -- What its maker calls who is invited.
+  -- What its creator calls the invited person.
   for_whom     text,
-  -- Of a reset.
+  -- For a reset.
   user_id      uuid        references users,
   drops_second_factor boolean not null default false,
   used_at      timestamptz,
@@ -99,13 +99,13 @@ create table links (
 create unique index link_token_is_unique on links (token_hash);
 create index links_of_account on links (account_id) where account_id is not null;
 
--- The row is there once there is an operator: of many who finish the set-up at once, one inserts it.
+-- The row exists once there is an operator. If several finish the set-up at once, only one inserts it.
 create table installation (
   only_row     boolean     primary key default true check (only_row),
   completed_at timestamptz not null
 );
 
--- A form that is sent twice does its work once. Swept after 24 hours.
+-- A form that is sent twice does its work once. Keys are deleted after 24 hours.
 create table form_keys (
   user_id    uuid        not null,
   key        text        not null,

@@ -1,11 +1,11 @@
 -- Reading the ledger: by kind, and by month.
 
--- What people booked is rare among millions of charges; charges and refunds are not in this index.
+-- Top-ups and adjustments are rare among millions of charges. This index leaves out charges and refunds.
 create index ledger_booked_by_people on ledger (account_id, seq) where kind in ('topup', 'adjustment');
 
--- The first entry of an account that is not older than a moment; one beyond the last where all are.
--- Entries follow each other without a gap and, but for moments between nodes, in order of time: so
--- halving finds it without an index on time, and adjoining months share each entry out exactly once.
+-- The first entry of an account at or after a moment, or one past the last entry if there is none. Entries have no gaps
+-- and are in order of time, apart from small differences between nodes. So a binary search finds it without an index on
+-- time, and each entry falls into exactly one of two adjoining months.
 create function ledger_seq_at(account uuid, moment timestamptz) returns bigint language plpgsql stable as $$
 declare
   low  bigint := 1;

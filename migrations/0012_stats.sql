@@ -1,37 +1,37 @@
 -- Statistics: what became of messages, summed per account and span of time, never scanned.
 
--- Messages of one account that took the same step, out of one batch.
+-- Messages of one account, from one batch, that took the same step.
 create type stat_change as (
-  -- In which the messages were accepted.
+  -- The minute in which the messages were accepted.
   minute  timestamptz,
   -- Null for messages just accepted.
   was     text,
-  -- A status; of webhooks, by the minute of the attempt: webhook_delivered, webhook_exhausted, webhook_failed.
+  -- A status; or, by the minute of a webhook attempt: webhook_delivered, webhook_exhausted, webhook_failed.
   now_is  text,
   error   text,
-  -- Class of the time to delivery, where they were delivered.
+  -- The class of the time to delivery, if they were delivered.
   latency smallint,
   count   integer,
-  -- Charged by acceptance, refunded by failure.
+  -- Charged on acceptance, or refunded on failure.
   credits bigint
 );
 
--- One row per batch and account, written by the transaction that changes the statuses, so that no
--- counter is hot and none is wrong. Folded into the sums below soon after, and gone.
+-- One row per batch and account, written by the transaction that changes the statuses. So no counter is contended, and
+-- none is wrong. Soon after, rows are added to the sums below and deleted.
 create table stat_changes (
   change_id  bigint        generated always as identity primary key,
   account_id uuid          not null,
   changes    stat_change[] not null
 ) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000);
 
--- The class of a time to delivery: each is a tenth wider than the one before, so that its middle is
--- within 5 % of all it holds. In floating point: numeric logarithms cost more than the whole batch.
+-- The class of a time to delivery. Each is a tenth wider than the one before, so that its middle is within 5 % of
+-- everything in it. Uses floating point, because numeric logarithms cost more than the whole batch.
 create function latency_class(taken interval) returns smallint
   language sql immutable parallel safe
   return floor(ln(greatest(1::double precision, date_part('epoch', taken) * 1000)) / ln(1.1::double precision))::smallint;
 
--- Of each minute (kept 48 hours) and quarter of an hour (kept), by when the messages were accepted:
--- where they stand now. Quarters, because the day of every zone is a whole number of them.
+-- For each minute (kept for 48 hours) and quarter of an hour (kept for good) of acceptance: the current statuses of its
+-- messages. Quarters, because in every zone a day is a whole number of them.
 create table stat_spans (
   account_id  uuid        not null,
   -- 1 or 15 minutes.
@@ -44,7 +44,7 @@ create table stat_spans (
   failed      bigint      not null,
   charged     bigint      not null,
   refunded    bigint      not null,
-  -- Deliveries that ended well or were exhausted, and attempts that failed, by when that was.
+  -- Deliveries that succeeded or were exhausted, and attempts that failed, by when that happened.
   webhooks_delivered bigint not null,
   webhooks_exhausted bigint not null,
   webhooks_failed    bigint not null,
@@ -72,12 +72,12 @@ create table stat_latencies (
   primary key (account_id, width, start, class) include (count)
 ) with (fillfactor = 70);
 
--- By these the minutes are forgotten; quarters are in none of them.
+-- For deleting old minutes. Quarters are in none of these indexes.
 create index stat_spans_of_minutes on stat_spans (start) where width = 1;
 create index stat_errors_of_minutes on stat_errors (start) where width = 1;
 create index stat_latencies_of_minutes on stat_latencies (start) where width = 1;
 
--- Folds what batches noted into the sums; one node at a time, the others find nothing to do.
+-- Adds what batches recorded to the sums. One node at a time; the others find nothing to do.
 create function fold_stats(most integer) returns integer language plpgsql as $$
 declare
   folded integer;
@@ -142,7 +142,7 @@ begin
   return folded;
 end $$;
 
--- What is not folded yet, as sums read it: there are only a few rows at any time.
+-- What is not yet added to the sums, in the form of the sums. There are only a few rows at any time.
 create function unfolded_stats(account uuid, width integer)
 returns table (start timestamptz, was text, now_is text, error text, latency smallint, count integer, credits bigint)
 language sql stable as $$
@@ -152,7 +152,7 @@ language sql stable as $$
    where s.account_id = account
 $$;
 
--- Notes what became of webhook attempts, by the minute of the attempt; one row per batch and account.
+-- Records the outcomes of webhook attempts, by the minute of the attempt; one row per batch and account.
 create function tally_webhooks(accounts uuid[], ats timestamptz[], errors text[], ends text[]) returns void
 language sql as $$
   insert into stat_changes (account_id, changes)

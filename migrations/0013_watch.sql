@@ -1,25 +1,25 @@
--- Watching: what changes in an account while somebody looks at it. For an account that nobody
--- watches nothing is written. Not logged: after a crash those who watch are told to read anew.
+-- Watching: what changes in an account while somebody looks at it. Nothing is written for an account that nobody
+-- watches. Unlogged: after a crash, watchers are told to read everything again.
 create unlogged table watched_accounts (
   -- All zeros stands for what concerns the operator.
   account_id uuid        primary key,
-  -- Since when nothing was missed.
+  -- Nothing was missed since then.
   since      timestamptz not null,
   until      timestamptz not null
 );
 
--- Ids of what changed, never what it is. Whoever reads goes by what its snapshot sees and the one
--- before it did not: a number given out before the commit could not promise that nothing comes later.
+-- The ids of what changed, never its content. Readers take what their snapshot sees and the previous one did not:
+-- numbers assigned before the commit could not promise that no lower one appears later.
 create unlogged table watched_changes (
   xid        xid8        not null default pg_current_xact_id(),
   at         timestamptz not null default clock_timestamp(),
   account_id uuid        not null,
-  -- message, key, delivery, member, credits, account; of the operator audit, accounts, carriers, routing
+  -- message, key, delivery, member, credits, account; for the operator audit, accounts, carriers, routing
   kind       text        not null,
   ids        text[]      not null default '{}',
-  -- Of messages: the number of the status change.
+  -- For messages: the number of the status change.
   versions   smallint[]  not null default '{}',
-  -- The balance changed with it.
+  -- Whether the balance changed too.
   is_charged boolean     not null default false
 );
 create index watched_changes_by_transaction on watched_changes (xid);
@@ -28,12 +28,12 @@ create index watched_changes_by_age on watched_changes (at);
 create function is_watched(account uuid) returns boolean language sql stable
   return exists (select from watched_accounts w where w.account_id = account and w.until > clock_timestamp());
 
--- Every change of a key, member, credit or setting has its row in the audit log: that row tells.
+-- Every change of a key, member, credit or setting writes an audit entry, so that insert tells the watchers.
 create function tell_watchers_of_audit() returns trigger language plpgsql as $$
 declare
   operator  constant uuid := '00000000-0000-0000-0000-000000000000';
   subject   constant text := split_part(new.action, '.', 1);
-  -- What the lists of accounts, of users and of members show. When somebody was last seen is told by nothing.
+  -- What the lists of accounts, users and members show. Nothing reports when somebody was last seen.
   is_listed constant boolean := subject in ('account', 'credits', 'setup', 'member')
     or new.action in ('user.created', 'user.changed', 'user.operator_changed', 'user.password_reset',
                       'user.second_factor_switched_on', 'user.second_factor_switched_off');
@@ -63,7 +63,7 @@ end $$;
 create trigger watchers_hear_of_audit after insert on audit_log
   for each row execute function tell_watchers_of_audit();
 
--- Called where attempts are stored: a trigger would copy each of them first.
+-- Called where attempts are stored, because a trigger would first copy each of them.
 create function tell_watchers_of_attempts(accounts uuid[], messages uuid[], sequences smallint[]) returns void
 language plpgsql as $$
 begin

@@ -1,6 +1,6 @@
--- Retention: dropping months of messages, forgetting their texts, and knowing how far partitions reach.
+-- Retention: dropping months of messages, redacting their texts, and knowing how far partitions reach.
 
--- Until when rows have a partition of their own; what comes later falls into the default one.
+-- The end of the time that partitions cover. Later rows go to the default partition.
 create function partitions_until(parent regclass) returns timestamptz language sql stable as $$
   select max(case
            when c.relname ~ '_\d{4}_\d\d_\d\d$' then to_date(right(c.relname, 10), 'YYYY_MM_DD') + interval '1 day'
@@ -11,7 +11,7 @@ create function partitions_until(parent regclass) returns timestamptz language s
    where i.inhparent = parent
 $$;
 
--- How partitioned tables do: how far they reach, and whether rows lie outside their partitions.
+-- The state of partitioned tables: how far they reach, and whether rows are outside their partitions.
 create function partition_health() returns table (parent text, until timestamptz, has_strays boolean)
 language sql stable as $$
   values ('messages', partitions_until('messages'), exists (select from messages_other)),
@@ -20,7 +20,7 @@ language sql stable as $$
          ('webhook_attempts', partitions_until('webhook_attempts'), exists (select from webhook_attempts_other))
 $$;
 
--- Since when webhook attempts are all there: the days before have been dropped.
+-- The time from which all webhook attempts exist. Earlier days have been dropped.
 create function attempts_kept_since() returns timestamptz language sql stable as $$
   select min(to_date(right(c.relname, 10), 'YYYY_MM_DD'))::timestamp at time zone 'UTC'
     from pg_inherits i
@@ -28,10 +28,10 @@ create function attempts_kept_since() returns timestamptz language sql stable as
    where i.inhparent = 'webhook_attempts'::regclass and c.relname ~ '_\d{4}_\d\d_\d\d$'
 $$;
 
--- Drops the oldest month of messages with its events and submissions, if it ended longer ago than
--- `keep` and nothing of it, or of what is older, is still to be sent or told. So what is kept never
--- has a hole, and the ledger, which is kept whole, agrees with it from the first message on.
--- Answers the month, or null where there was nothing to drop, or not now.
+-- Drops the oldest month of messages with its events and submissions, if it ended longer ago than `keep` and no message
+-- of it, or older, is still to be sent or has webhooks to deliver. So what is kept never has a hole, and the ledger,
+-- which is kept whole, agrees with it from the first kept message on. Returns the month, or null if there was nothing
+-- to drop, or not now.
 create function drop_oldest_messages(keep interval) returns text language plpgsql as $$
 declare
   month text;
@@ -55,8 +55,8 @@ begin
      or exists (select from webhook_deliveries w where w.message_id < bound) then
     return null;
   end if;
-  -- A drop locks out all who use the tables, and waits for who reads them: behind a long reader every
-  -- request would queue. So it hardly waits, and is tried again later. In the order of who records.
+  -- A drop locks out all users of the tables, and waits for their readers: behind a long one every request would queue.
+  -- So it waits only briefly, and is tried again later. The order is that of recording.
   perform set_config('lock_timeout', '200ms', true);
   begin
     execute format('drop table if exists %I, %I, %I', 'submissions_' || month, 'messages_' || month, 'events_' || month);
@@ -69,11 +69,11 @@ begin
   return month;
 end $$;
 
--- How far the forgetting of texts has come: those of messages accepted before `done_until` are gone.
+-- How far redaction has come: texts of messages accepted before `done_until` are gone.
 create table redaction (
   only_row   boolean     primary key default true check (only_row),
   done_until timestamptz not null,
-  -- The stretch that is under way, and the last message of it that was looked at.
+  -- The span in progress, and the last message of it that was looked at.
   until      timestamptz,
   account_id uuid        not null,
   message_id uuid        not null
@@ -81,7 +81,7 @@ create table redaction (
 insert into redaction (done_until, account_id, message_id)
 values ('epoch', '00000000-0000-0000-0000-000000000000', '00000000-0000-0000-0000-000000000000');
 
--- Messages that still waited to be sent when their turn came: their texts go when they have ended.
+-- Messages that still waited to be sent when redaction reached them. Their texts are redacted once they have ended.
 create table redactions_due (
   look_at    timestamptz not null,
   account_id uuid        not null,
@@ -89,12 +89,12 @@ create table redactions_due (
   primary key (look_at, message_id)
 );
 
--- Forgets the texts of messages older than `age`, about `most` at a time; false means that none is left.
--- Goes account by account along the primary key, and remembers where it stopped. Locks messages of
--- one account at a time, in the order of their ids, as everybody does.
+-- Redacts the texts of messages older than `age`, about `most` at a time; false means that none is left. Goes through
+-- the accounts along the primary key, and remembers where it stopped. Locks messages of one account at a time in the
+-- order of their ids, as everything does.
 create function redact_texts(age interval, most integer) returns boolean language plpgsql as $$
 declare
-  -- What an index can compare with, as a call of clock_timestamp() is not.
+  -- An index can be searched with this, but not with a call of clock_timestamp().
   moment constant timestamptz := clock_timestamp();
   here   redaction;
   looked integer := 0;
@@ -163,7 +163,7 @@ begin
          and m.status <> 'QUEUED' and m.text <> '[redacted]'
     )
     select count(*), coalesce(max(n.message_id::text)::uuid, here.message_id) into page, here.message_id from next n;
-    -- An account costs a look too, also one without messages.
+    -- Looking at an account counts too, even if it has no messages.
     looked := looked + page + 1;
     if page = 0 or looked < most then
       select a.account_id into here.account_id

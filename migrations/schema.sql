@@ -612,19 +612,19 @@ declare
   current_routing bigint;
   is_watched      boolean;
   r               record;
-  -- The account at hand, as the groups judged so far leave it.
+  -- The current account, after the groups that were judged so far.
   account         uuid;
   purse           bigint;
   bucket          double precision;
   entries         bigint;
-  -- Of each group that is accepted: the ledger before it, and the sender it falls back to.
+  -- For each accepted group: the ledger before it, and the account's default sender.
   g_accepted      boolean[] := array_fill(false, array[cardinality(g_account)]);
   g_entries       bigint[]  := array_fill(0::bigint, array[cardinality(g_account)]);
   g_purse         bigint[]  := array_fill(0::bigint, array[cardinality(g_account)]);
   g_sender        text[]    := array_fill(null::text, array[cardinality(g_account)]);
-  -- Of each first group: whether it is accepted, or one that repeats its key.
+  -- For each first group: whether it, or a repetition of its key, was accepted.
   g_taken         boolean[] := array_fill(false, array[cardinality(g_account)]);
-  -- Of each account that is charged: what it is left with.
+  -- For each charged account: what it is left with.
   charged         integer := 0;
   c_account       uuid[] := '{}';
   c_purse         bigint[] := '{}';
@@ -632,8 +632,8 @@ declare
   c_entries       bigint[] := '{}';
 begin
   perform from accounts a where a.account_id = any (g_account) order by a.account_id for no key update;
-  -- Read after the lock was granted, so that moments follow each other in the order of the locks: a
-  -- second waited for never fills an allowance twice, and a key that expired meanwhile is seen.
+  -- Read after the locks were granted, so that moments follow the order of the locks: time spent waiting never fills an
+  -- allowance twice, and a key that expired meanwhile is seen.
   moment := clock_timestamp();
 
   select v.version, exists (select from watched_accounts w where w.until > moment)
@@ -670,10 +670,10 @@ begin
       when r.key_id is not null and r.is_expired then 'key_expired'
       when r.is_repeated then 'replayed'
       when not r.is_repeated then 'key_reused'
-      -- The first with a key that is accepted in this call decides; who repeats it asks again and sees its record.
+      -- The first accepted group with a key decides. Repetitions in this call ask again, and then see its record.
       when g_taken[r.first] then 'again'
       when r.is_stale then 'routing_changed'
-      -- A batch larger than the whole allowance passes when the allowance is full, and leaves a debt.
+      -- A batch larger than the whole allowance passes if the allowance is full, and leaves a debt.
       when r.count > bucket and bucket < send_burst then 'rate_limited'
       when r.credits > purse then 'credits_insufficient'
       else 'accepted'
@@ -697,7 +697,7 @@ begin
     elsif outcome = 'replayed' then
       message_ids := r.message_ids;
     elsif outcome = 'rate_limited' and r.is_ahead then
-      -- The clock was set back: without this the allowance would not grow before that time comes again.
+      -- The clock was set back: without this, the allowance would not grow until that time is reached again.
       update accounts a set send_tokens_at = moment where a.account_id = account and a.send_tokens_at > moment;
     end if;
     available := purse;
@@ -835,8 +835,8 @@ begin
         where w.host_key = r.host_key
           and w.is_first = firsts
           and w.next_at <= moment
-          -- A lease that ran out blocks its siblings too, until the row itself, being due, is claimed:
-          -- else the index that keeps two from being in flight would refuse them for ever.
+          -- An expired lease blocks its siblings too until its own row is claimed, which is due. Otherwise the index
+          -- that keeps two from being in flight would refuse the siblings for ever.
           and not exists (
                 select
                   from webhook_deliveries o
@@ -864,7 +864,7 @@ begin
        set leased_until = moment + lease,
            next_at = moment + lease,
            lease_epoch = w.lease_epoch + 1,
-           -- Replayed without end, it must not overflow and stop the claims of everybody.
+           -- However often it is replayed, it must not overflow and stop everybody's claims.
            attempts = least(w.attempts::integer + 1, 32767),
            interrupted = case when c.ran_out_at is null then w.interrupted else w.interrupted + 1 end
       from chosen c
@@ -882,7 +882,7 @@ begin
       from taken t
      where t.ran_out_at is not null
   ), told as materialized (
-    -- The attempt itself is counted when its holder tells of it, if ever; here, that this was the end.
+    -- Counts only that the delivery ended. The attempt is counted if its holder ever reports it.
     select tell_watchers_of_attempts(array_agg(g.account_id), array_agg(g.message_id), array_agg(g.sequence)),
            tally_webhooks(array_agg(g.account_id), array_agg(g.ran_out_at - lease),
                           array_agg(null::text), array_agg('exhausted'::text))
@@ -898,7 +898,7 @@ begin
        where e.message_id = t.message_id and e.sequence = t.sequence and e.body is not null
        limit 1
     ) e on true
-    -- A part of the statement that nothing reads would not run.
+    -- Joined because a part of the statement that nothing reads would not run.
     left join told on true;
 end $function$;
 
@@ -933,7 +933,7 @@ begin
      ) next
      where w.n < 500
   ), lanes as materialized (
-    -- The walk meets an account at its earliest row: if that is not due, nothing of it is.
+    -- The walk meets an account at its earliest row: if that is not due, none of its rows is.
     select w.account_id from walk w where w.due_at <= moment
   ), picked as materialized (
     select d.message_id, d.was_leased
@@ -951,14 +951,14 @@ begin
     update send_queue q
        set leased_by = node,
            lease_epoch = q.lease_epoch + 1,
-           -- A link that comes and goes for days must not make it overflow.
+           -- Must not overflow, even if a link goes up and down for days.
            attempt = least(q.attempt::integer + 1, 32767),
            due_at = moment + lease
       from picked p
      where q.message_id = any (array[p.message_id])
     returning q.message_id, q.account_id, q.lease_epoch, q.attempt, p.was_leased, q.placed_at
   )
-  -- An update answers in the order of its join, whatever that is.
+  -- An update returns rows in the order of its join, which may be any.
   (select l.message_id, l.account_id, l.lease_epoch, l.attempt, l.was_leased
      from leased l
     order by l.placed_at, l.message_id)
@@ -1001,8 +1001,8 @@ begin
      or exists (select from webhook_deliveries w where w.message_id < bound) then
     return null;
   end if;
-  -- A drop locks out all who use the tables, and waits for who reads them: behind a long reader every
-  -- request would queue. So it hardly waits, and is tried again later. In the order of who records.
+  -- A drop locks out all users of the tables, and waits for their readers: behind a long one every request would queue.
+  -- So it waits only briefly, and is tried again later. The order is that of recording.
   perform set_config('lock_timeout', '200ms', true);
   begin
     execute format('drop table if exists %I, %I, %I', 'submissions_' || month, 'messages_' || month, 'events_' || month);
@@ -1218,7 +1218,7 @@ declare
   name    text;
   dropped integer := 0;
 begin
-  -- One node at a time; the others wait for it, no longer than for any lock, and find it done.
+  -- One node at a time. The others wait for it, no longer than for any lock, and find the work done.
   begin
     perform pg_advisory_xact_lock(hashtext('posthorn attempt partitions'));
   exception when lock_not_available then
@@ -1233,7 +1233,7 @@ begin
       );
     exception
       when check_violation then
-        -- Nobody made the day in time, and its rows went to the default partition: there they stay.
+        -- The day was not made in time, and its rows went to the default partition, where they stay.
         raise warning '% cannot be made, webhook_attempts_other holds rows of that day', name;
       when lock_not_available then
         raise warning 'webhook_attempts is in use, and % is made later', name;
@@ -1296,10 +1296,10 @@ CREATE OR REPLACE FUNCTION public.make_partitions(parent text, around timestamp 
  SET lock_timeout TO '200ms'
 AS $function$
 declare
-  -- In UTC and without a zone: months of a timestamptz are those of the session's zone.
+  -- In UTC and without a zone, because months of a timestamptz depend on the session's zone.
   month timestamp;
 begin
-  -- One node at a time; the others wait for it, no longer than for any lock, and find it done.
+  -- One node at a time. The others wait for it, no longer than for any lock, and find the work done.
   perform pg_advisory_xact_lock(hashtext('posthorn message partitions'));
   for month in
     select date_trunc('month', around at time zone 'UTC') + n * interval '1 month'
@@ -1314,7 +1314,7 @@ begin
         case parent when 'events' then 100 else 60 end
       );
     exception when check_violation then
-      -- Nobody made the month in time, and its rows went to the default partition: there they stay.
+      -- The month was not made in time, and its rows went to the default partition, where they stay.
       raise warning '% cannot be split by month, %_other holds rows of %', parent, parent, month;
     end;
   end loop;
@@ -1478,7 +1478,7 @@ AS $function$
 declare
   held   integer[];
   stored integer[] := '{}';
-  -- Of deliveries given up because their holders were lost: the attempts, and how that ended them.
+  -- For deliveries given up because their holders were lost: the attempts, and how they ended the delivery.
   late_n integer[] := '{}';
   late_ended text[] := '{}';
 begin
@@ -1509,7 +1509,7 @@ begin
   )
   select array_agg(h.n) into held from (select n from finished union all select n from put_off) h;
 
-  -- The claim that took over has noted this attempt as interrupted. It was not, as is known by now.
+  -- The next claim recorded this attempt as interrupted. It was not, as is known now.
   if coalesce(cardinality(held), 0) < cardinality(a_message) then
     select coalesce(array_agg(u.n), '{}') into stored
       from unnest(a_account, a_message, a_sequence, a_attempt, a_at) with ordinality
@@ -1600,7 +1600,7 @@ begin
    where u.outcome is not null or u.in_doubt_at is not null
       on conflict (message_id, segment, turn) do update
      set outcome = coalesce(submissions.outcome, excluded.outcome),
-         -- Who took down that nobody told could only guess; who tells knows.
+         -- If no answer was known when the row was written, is_whole was a guess. The answer knows.
          is_whole = case when submissions.outcome is null and excluded.outcome is not null
                          then excluded.is_whole else submissions.is_whole end,
          answered_at = case when submissions.outcome is null and excluded.outcome is not null
@@ -1632,7 +1632,7 @@ CREATE OR REPLACE FUNCTION public.redact_texts(age interval, most integer)
  LANGUAGE plpgsql
 AS $function$
 declare
-  -- What an index can compare with, as a call of clock_timestamp() is not.
+  -- An index can be searched with this, but not with a call of clock_timestamp().
   moment constant timestamptz := clock_timestamp();
   here   redaction;
   looked integer := 0;
@@ -1701,7 +1701,7 @@ begin
          and m.status <> 'QUEUED' and m.text <> '[redacted]'
     )
     select count(*), coalesce(max(n.message_id::text)::uuid, here.message_id) into page, here.message_id from next n;
-    -- An account costs a look too, also one without messages.
+    -- Looking at an account counts too, even if it has no messages.
     looked := looked + page + 1;
     if page = 0 or looked < most then
       select a.account_id into here.account_id
@@ -1767,7 +1767,7 @@ AS $function$
 declare
   operator  constant uuid := '00000000-0000-0000-0000-000000000000';
   subject   constant text := split_part(new.action, '.', 1);
-  -- What the lists of accounts, of users and of members show. When somebody was last seen is told by nothing.
+  -- What the lists of accounts, users and members show. Nothing reports when somebody was last seen.
   is_listed constant boolean := subject in ('account', 'credits', 'setup', 'member')
     or new.action in ('user.created', 'user.changed', 'user.operator_changed', 'user.password_reset',
                       'user.second_factor_switched_on', 'user.second_factor_switched_off');
