@@ -197,7 +197,7 @@ export function nonGsmCharacters(text: string): NonGsmCharacter[] {
 /** Enough to say why a text is refused. */
 const MOST_NON_GSM = 100;
 
-/** Each such character once, where it occurs first. Stops early, as the text may be very long. */
+/** Each once, where it occurs first. Works on code points, because the text may be very long. */
 function nonGsmOnce(text: string): NonGsmCharacter[] {
   const places = new Map<number, number>();
   for (let at = 0; at < text.length && places.size < MOST_NON_GSM; at += 1) {

@@ -2,8 +2,8 @@ import { type Queryable, sql, type Transaction } from "#platform";
 
 /**
  * Takes the locks that order everything about these accounts' money and keys, by id, so that nobody
- * deadlocks. The order everywhere is accounts, then queue rows, then messages; only the row with
- * the role of the acting user is locked earlier. Returns how many of the accounts exist.
+ * deadlocks. The order everywhere is accounts, then queue rows, then messages; only the acting
+ * user's role is locked earlier. Returns how many of the accounts exist.
  */
 export async function lockAccounts(
   tx: Transaction,

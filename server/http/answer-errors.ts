@@ -147,7 +147,7 @@ export function answerRaw(
   if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy(error);
   const problem = new Problem(RAW_PROBLEMS[error.code ?? ""] ?? "REQUEST_INVALID");
   inTurn(options, socket, () => {
-    // Its request was refused before it was read; that answer goes out within this turn.
+    // The request was refused already. It gets only that answer, which is written in this turn.
     if (options.answered.has(socket)) setImmediate(() => socket.destroySoon());
     else endRaw(options, problem, socket);
   });
@@ -166,8 +166,8 @@ export function refuseConnect(options: Answering, socket: Answered): void {
 }
 
 /**
- * Waits for the answers to complete earlier requests: a client would take this one for theirs, and
- * believe that an accepted message was refused. Later bytes that cannot be parsed get no answer.
+ * Waits until earlier, complete requests are answered: a client would take this answer for theirs,
+ * and believe that an accepted message was refused. Later unparsable bytes get no answer.
  */
 function inTurn(options: Answering, socket: Socket, answer: () => void): void {
   const before = wholeUnderWay(socket);

@@ -5,7 +5,7 @@ import { Problem, problemBody } from "./problem.ts";
 /** What is not ready, in words; empty if all is well. */
 export type Readiness = () => Promise<string[]>;
 
-/** `/healthz` reports on the process, `/readyz` also on what it depends on. */
+/** `/healthz` reports on the process, `/readyz` on what it needs. */
 export function serveHealth(
   app: FastifyInstance,
   { readiness, publicUrl }: { readiness: Readiness; publicUrl: string },

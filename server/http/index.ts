@@ -1,6 +1,6 @@
 /**
  * HTTP: turns declared operations and their handlers into routes. Authentication, allowances, shape
- * checks, pages of lists, errors and health live here. It knows no other room by name.
+ * checks, pages of lists, errors and health live here. It knows none of the rooms above it.
  */
 export { serveDocs } from "./docs.ts";
 export { failedAuthentications, networkOf } from "./failed-authentications.ts";

@@ -7,8 +7,8 @@ export const LOOK_MS = 180_000;
 
 /**
  * Cuts off clients that do not read their answers, which then fill our memory and the kernel's
- * buffers: those with unsent bytes left to which nothing was written since the last look. Cheaper
- * ways do not exist: a timeout per connection, as `server.timeout` sets it, is renewed with each
+ * buffers: those with unsent bytes left to which nothing was written since the last look. Other
+ * ways cost more. A timeout per connection, as `server.timeout` sets it, is renewed with each
  * request and costs a tenth of the time to answer one. A listener for the end of each answer costs
  * nearly as much, since Node adds and removes one of its own per request.
  */

@@ -7,7 +7,7 @@ export type AcceptRequest = {
   accountId: string;
   /** Null if a user sends, from the dashboard or the terminal. */
   keyId: string | null;
-  /** Set if the audit log is to record a user's send. Sends by key are recorded by the messages. */
+  /** Set if the audit log is to record a user's send. A key's sends are on record as messages. */
   actor?: Actor | undefined;
   /** The version of the routing tables by which the messages were priced. */
   routingVersion: number;

@@ -62,7 +62,7 @@ const LANES = 2;
 const MAX_RUNNING = 1;
 /** A batch that takes longer is waiting: for a lock, a slow disk or a remote database. */
 const LATE_MS = 25;
-/** For this many messages that millisecond is a tenth of the time, and two batches are faster. */
+/** For this many messages that millisecond is a tenth, so two batches at once are faster. */
 const LARGE_BATCH = 200;
 const MAX_WAITING = 5_000 / LANES;
 const MAX_BYTES = (64 * 1024 * 1024) / LANES;
@@ -267,8 +267,8 @@ async function outcomesByIds(
 ): Promise<(Accepted | Error)[]> {
   const accounts = requests.map(({ accountId }) => accountId);
   const ids = requests.map((request) => witness(request)?.message_id ?? null);
-  // The commit found here may still be waiting for the standby. This statement writes too, so it
-  // waits for everything before it, and the answer survives a failover.
+  // The commit found here may have been cut off while it waited for the standby. This statement
+  // writes too, so it waits for everything before it, and its answer survives a failover.
   const stored = await db.query<Stored>(sql`
     with written as materialized (select pg_logical_emit_message(true, 'posthorn', 'settled'::text))
     select m.message_id, m.sender, ${sendTokensOf(sql`u.account_id`, settings)} as tokens
@@ -284,7 +284,7 @@ async function outcomesByIds(
   });
 }
 
-/** A request is stored whole or not at all. A message without a sender got the account's. */
+/** Requests are stored whole or not at all. Prefers a message that shows the account's sender. */
 function witness({ messages }: AcceptRequest): MessageRow | undefined {
   return messages.find(({ sender }) => sender === null) ?? messages[0];
 }

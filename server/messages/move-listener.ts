@@ -31,8 +31,8 @@ export type WebhookIntake = {
   /** These lanes have new events. */
   wake(hostKeys: readonly bigint[]): void;
   /**
-   * Reserves a place in a lane for a webhook that can leave at once: it is inserted with a lease,
-   * which saves a claim. Returns when it did; null if the webhook must wait its turn.
+   * Reserves a place in a lane for a webhook that can leave at once. Inserting it with a lease then
+   * saves a claim. Returns the time of the reservation; null if the webhook must wait its turn.
    */
   reserve(hostKey: bigint): LocalMoment | null;
   /** These deliveries are stored: deliver them. */

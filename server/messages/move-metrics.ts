@@ -2,7 +2,7 @@ import type { Metrics } from "#platform";
 import type { Move } from "./move.ts";
 import type { MoveListener, WebhookIntake } from "./move-listener.ts";
 
-/** Counts each change of status on this node, and hands its webhook to this node's delivery. */
+/** Counts status changes on this node, and hands their webhooks to its delivery, if any. */
 export function countedMoves(metrics: Metrics, webhooks: WebhookIntake | undefined): MoveListener {
   const moved = metrics.counter(
     "messages_moved_total",

@@ -11,7 +11,7 @@ type Deps = {
 /** Each in its own transaction, so that a lock on one is not held while another is made. */
 const BY_MONTH = ["messages", "events", "submissions"];
 
-/** Makes missing partitions around the current month. A locked table gets its own next time. */
+/** Makes missing partitions around this month. A table in use is left for the next time. */
 export async function makePartitions(db: Database): Promise<void> {
   for (const parent of BY_MONTH)
     await db.query(sql`select make_partitions(${parent}, clock_timestamp())`);

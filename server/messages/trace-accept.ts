@@ -5,7 +5,7 @@ import type { Accepted } from "./acceptor.ts";
 type Accept = (request: AcceptRequest) => Promise<Accepted>;
 type Deps = { accept: Accept; tracer: Tracer; clock: Clock };
 
-/** Enough links: one need not follow every message of a large batch. */
+/** Enough links: a collector need not hold one to every message of a large batch. */
 const MAX_LINKS = 32;
 
 /**

@@ -24,7 +24,7 @@ export function databaseClock(clock: Clock): DatabaseClock {
         select (extract(epoch from clock_timestamp()) * 1000)::double precision as ms`);
       const afterMs = clock.monotonicMs();
       if (!row) return;
-      // The clock was read in between. Moves no further than that proves, however slow the answer.
+      // The clock was read at some time in between. The origin moves only as far as that proves.
       originMs = Math.min(Math.max(originMs, row.ms - afterMs), row.ms - beforeMs);
     },
   };

@@ -40,7 +40,7 @@ export type Database = Queryable & {
 export type DatabaseOptions = PoolOptions & {
   log: Log;
   metrics?: Metrics;
-  /** Refuses a standby even if the address names one host. Mere readers may use a standby. */
+  /** Refuses a standby even if the address names one host. For reading, a standby would do. */
   primaryOnly?: boolean;
 };
 

@@ -39,7 +39,7 @@ export type EmbeddedPostgres = {
 
 /**
  * Starts the bundled PostgreSQL as a child on loopback, in the locked data folder. Makes the
- * cluster at first, ends what a killed instance left running, and replays the log after a crash.
+ * cluster on first use, ends what a killed instance left, and replays the log after a crash.
  */
 export async function startEmbeddedPostgres(deps: EmbeddedPostgresDeps): Promise<EmbeddedPostgres> {
   const { lock, clock, log, port, settings = {} } = deps;
