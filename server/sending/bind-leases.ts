@@ -1,23 +1,23 @@
 import { type Database, LEASE_MS, sql } from "#platform";
 
-/** The binds of a carrier, as far as this node has to do with them. */
+/** What this node needs to manage its binds to a carrier. */
 export type Binds = {
-  /** As many as the carrier allows, over all nodes. */
+  /** How many the carrier allows, over all nodes. */
   most: number;
-  /** Opens or closes links until there are so many. */
+  /** Opens or closes links until exactly this many are held. */
   hold(share: number): void;
-  /** Opens at once what the carrier refused because others held too many. */
+  /** Opens at once the links that the carrier refused because other nodes held too many. */
   tryAgain(): void;
-  /** Whether a link that is no longer held has yet to end. */
+  /** Whether a link that is no longer held is still closing. */
   isClosing(): boolean;
 };
 
 type Lease = { carrierId: string; nodeId: string };
 
 /**
- * Takes this node's share of the binds of a carrier: every nth of them for n nodes. Never more are open
- * than the carrier allows: a bind is given back once its link has ended, and that of a dead node is free
- * when its lease ends.
+ * Takes this node's share of a carrier's binds: every nth of them for n nodes. There are never more
+ * open than the carrier allows: a bind is given back only once its link has ended, and the bind of
+ * a dead node becomes free when its lease ends.
  */
 export async function shareBinds(
   db: Database,
@@ -30,20 +30,22 @@ export async function shareBinds(
     (slot) => slot % Math.max(1, ranked.length) === position,
   );
   const leased = await leaseBinds(db, { carrierId, nodeId }, wanted);
-  // A link that is still closing counts with the carrier: until it has ended, none is opened in its place.
+  // The carrier still counts a link that is closing, so none is opened before it has ended.
   if (binds.isClosing()) return;
-  // The carrier may allow fewer than when they were leased.
+  // The carrier may allow fewer binds now than when they were leased.
   const allowed = leased.filter((slot) => slot < binds.most);
   binds.hold(Math.min(allowed.length, wanted.length));
   if (binds.isClosing()) return;
-  // One bind is as good as another: one that others want is kept until one of our own is free.
+  // All binds are equal: one that other nodes want is kept until one of this node's own is free.
   const surplus = Math.max(0, allowed.length - wanted.length);
   const spare = allowed.filter((slot) => !wanted.includes(slot)).slice(0, surplus);
   const beyond = leased.filter((slot) => slot >= binds.most);
   await giveBack(db, { carrierId, nodeId }, [...spare, ...beyond]);
 }
 
-/** Who holds most comes first, and has what cannot be divided: a bind moves only to make shares more equal. */
+/**
+ * The largest holder comes first and gets the remainder: binds move only to even out the shares.
+ */
 async function byHolding(
   db: Database,
   { carrierId, nodes, most }: { carrierId: string; nodes: string[]; most: number },
@@ -57,7 +59,7 @@ async function byHolding(
   return [...new Set([...holders.map(({ node_id }) => node_id), ...nodes])];
 }
 
-/** Renews all that this node holds, and takes those of the wanted that are free; answers which it has. */
+/** Renews this node's leases and takes the wanted slots that are free. Returns what it holds. */
 export async function leaseBinds(
   db: Database,
   { carrierId, nodeId }: Lease,

@@ -83,7 +83,7 @@ test("when a carrier allows fewer binds, no more than these are held once each n
   assert.equal(back.held() + other.held(), 1);
 });
 
-/** A node with this carrier alone; those that come first have the lower ids. */
+/** A node with only this carrier. Nodes created earlier have lower ids. */
 function sharing(db: Database, carrierId: string, most: number) {
   const startedAt = systemClock.now();
   const nodeId = newId(startedAt.getTime());

@@ -7,13 +7,15 @@ type Deps = {
   db: Database;
   clock: Clock;
   node: NodeInfo;
-  /** By carrier, as they are at the moment. */
+  /** By carrier id; kept up to date by the owner. */
   members: ReadonlyMap<string, { binds: Binds | undefined }>;
-  /** Carriers that are to go: what they hold is kept until they are gone, and nothing is added. */
+  /**
+   * Carriers that are stopping: their binds stay leased until they have stopped, and none is added.
+   */
   leaving: ReadonlyMap<string, unknown>;
 };
 
-/** This node's part of the binds of all carriers, by the nodes that are heard. */
+/** This node's share of the binds of all carriers, divided among the nodes that are alive. */
 export function bindShares({ db, clock, node, members, leaving }: Deps) {
   const { nodeId } = node;
   let nodes: string[] = [nodeId];
@@ -22,25 +24,27 @@ export function bindShares({ db, clock, node, members, leaving }: Deps) {
 
   return {
     isDue: () => clock.leaseMs() - leasedAtMs >= HEARTBEAT_MS,
-    /** Lets the others hear of this node, and takes or renews its share; what failed stays due. */
+    /** Sends the heartbeat and takes or renews this node's share. If it fails, it stays due. */
     async renew(): Promise<void> {
       const heard = await heartbeat(db, node);
       const isJoined = heard.some((id) => !nodes.includes(id));
-      // Where the others were cut off as well, they get the time to be heard before they count as gone.
+      // The others may have been cut off too, so give them time before they count as gone.
       nodes = isCutOff() ? [...new Set([...nodes, ...heard])].toSorted() : heard;
       const nowMs = clock.leaseMs();
       for (const [carrierId, { binds }] of members) {
         if (!binds) continue;
         await shareBinds(db, { carrierId, nodeId, nodes }, binds);
-        // One that hung still had its binds, which the carrier counted; it has closed them on its return.
+        // A node that had hung kept its binds, and the carrier counted them. It has closed them by
+        // now.
         if (isJoined) binds.tryAgain();
       }
       for (const carrierId of leaving.keys()) await leaseBinds(db, { carrierId, nodeId }, []);
       leasedAtMs = nowMs;
     },
     /**
-     * Without the database no lease is renewed, and the others are about to take these binds: a carrier that
-     * still counted them would refuse theirs. A node that is alone keeps them, and with them its receipts.
+     * Without the database no lease is renewed. Other nodes then take these binds, and a carrier
+     * that still counts them would refuse theirs. A node that is alone keeps them, and so its
+     * receipts.
      */
     closeUnleased(): void {
       if (isCutOff() && nodes.length > 1) for (const { binds } of members.values()) binds?.hold(0);

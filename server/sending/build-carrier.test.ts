@@ -11,7 +11,7 @@ import { sealPassword } from "./carrier-secrets.ts";
 
 for (const { rate, left } of [
   { rate: 100, left: [75, 25, 0] },
-  // Then the window is all that holds them back.
+  // With no rate, only the window limits them.
   { rate: 0, left: [200, 200, 0] },
 ]) {
   test(`nodes that hold 3, 1 and none of 4 binds send ${left.join(", ")} in a second, at a rate of ${rate}`, async () => {
@@ -38,7 +38,7 @@ for (const { rate, left } of [
   });
 }
 
-/** One carrier of an SMSC, to be built by several nodes. */
+/** One carrier to one SMSC, to be built by several nodes. */
 async function startWorld(settings: Record<string, unknown>) {
   await using started = new AsyncDisposableStack();
   const smsc = await startSmsc({ receipts: { when: "never" } });

@@ -11,7 +11,7 @@ type Deps = {
   receipts: ReceiptSink;
 };
 
-/** A carrier as its row describes it; throws where its settings are wrong. */
+/** Builds the carrier that a row describes; throws if its settings are wrong. */
 export function buildCarrier(row: CarrierRow, { clock, log, secrets, receipts }: Deps) {
   const { carrier_id: carrierId, name } = row;
   if (row.kind === "simulator") {

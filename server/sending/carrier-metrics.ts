@@ -2,12 +2,12 @@ import type { Carrier, CarrierCounts, CarrierState } from "#carriers";
 import { linkStates } from "#contract/words";
 import type { Metrics, Reading } from "#platform";
 
-/** A hostile SMSC could invent statuses for ever; the most frequent ones tell. */
+/** A hostile SMSC could invent statuses for ever, so only the most frequent ones are reported. */
 const MAX_STATUSES = 30;
 
 type Read = (state: CarrierState) => Reading[];
 
-/** What `/metrics` tells of the carriers of this node, read from them when somebody looks. */
+/** The metrics of this node's carriers, read from them on each scrape. */
 export function watchCarriers(
   metrics: Metrics,
   carriers: () => Pick<Carrier, "name" | "state">[],

@@ -191,7 +191,7 @@ test("nothing is in hand only when no claim, no kept place and no message on its
 
 test("after a full claim the next begins behind the last account of it, and after an empty turn it rests", async () => {
   const [first = "", second = "", third = ""] = [1, 2, 3].map((n) => newId(n));
-  // In the order of waiting, which is not that of the accounts.
+  // The order in which they wait, which differs from the order of their accounts.
   const waiting = [[second, third, first], [first], []];
   const begins: unknown[] = [];
   const rested = Promise.withResolvers<void>();
@@ -242,7 +242,7 @@ type Given = Partial<Pick<Recorder, "submission" | "isBehind"> & Pick<Carrier, "
   submit: Carrier["submit"];
 };
 
-/** A place is kept for one message, which nothing else waits beside. */
+/** Room is reserved for one message, and nothing else waits. */
 async function reserved(given: Given) {
   const run = running(given);
   const message = messageOf();

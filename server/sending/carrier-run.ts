@@ -14,29 +14,31 @@ import { handOver } from "./hand-over.ts";
 import type { Recorder } from "./recorder.ts";
 import { throttleWatch } from "./throttled.ts";
 
-/** Without a renewal for this long, nothing more may leave: others may think this node is dead. */
+/** A lease not renewed for this long allows no more sends: others may think this node is dead. */
 export const FRESH_MS = 16_000;
-/** How long a stop waits for answers of carriers. */
+/** How long `stop` waits for answers, once before the carrier is stopped and once after. */
 const DRAIN_MS = 5_000;
 const MAX_CLAIM = 500;
-/** How often the queue is looked at when nothing is known to wait, for what other nodes accepted. */
+/** How often an idle node looks at the queue, for messages that other nodes accepted. */
 const IDLE_MS = 500;
 
 const FIRST_ACCOUNT = NIL_ID;
 
 export type CarrierRun = {
   carrier: Carrier;
-  /** Keeps a place for a message about to be accepted; false where it must wait its turn. */
+  /** Reserves room for a message about to be accepted; false if the message must wait its turn. */
   reserve(message: MessageRow): boolean;
   take(message: MessageRow): void;
   release(message: MessageRow): void;
-  /** What is being handed over now. */
+  /** The messages being handed over now. */
   inFlight: ReadonlySet<DueSend>;
-  /** Nothing of it is in hand here, nor about to be: while it is paused, nothing leaves. */
+  /**
+   * Whether this node holds none of its messages and claims none: if it is paused, nothing leaves.
+   */
   isIdle(): boolean;
-  /** It is paused no more: what waits is taken up at once. */
+  /** Called when its pause ends: takes up at once what waits. */
   resume(): void;
-  /** Claims no more, gives back what has not left, waits for what has. */
+  /** Claims no more, gives back what has not left, and waits for the answers to what has. */
   stop(): Promise<void>;
 };
 
@@ -52,16 +54,17 @@ type Deps = {
   tracer?: Tracer | undefined;
 };
 
-/** One carrier at work on this node: takes what is due for it, as much as it has room for. */
+/** Runs one carrier on this node: claims the messages due for it, as many as it has room for. */
 export function runCarrier(deps: Deps): CarrierRun {
   const { db, carrier, recorder, nodeId, clock, log } = deps;
   const inFlight = new Set<DueSend>();
   const reserved = new Map<MessageRow, number>();
   const stopping = new AbortController();
-  // Until the queue has been seen empty, somebody may be waiting longer than who comes now.
+  // Until the queue has been seen empty, older messages may wait there, and new ones go behind
+  // them.
   let hasBacklog = true;
   let afterAccount = FIRST_ACCOUNT;
-  // A turn looks at every account once, in as many passes as it takes.
+  // A turn looks at every account once, in as many passes as that takes.
   let isTurnEmpty = true;
   let isClaiming = false;
 
@@ -85,7 +88,7 @@ export function runCarrier(deps: Deps): CarrierRun {
   function begin(due: DueSend): void {
     inFlight.add(due);
     handOver(handOverDeps, due, stopping.signal)
-      // The lease brings it back, in doubt: nobody knows how far it came.
+      // Nobody knows how far it came. When its lease runs out, it comes back in doubt.
       .catch((error: unknown) =>
         log.error(
           { error, messageId: due.message.message_id },
@@ -109,7 +112,7 @@ export function runCarrier(deps: Deps): CarrierRun {
     for (const each of due) begin(each);
     if (due.length > 0) [hasBacklog, isTurnEmpty] = [true, false];
     afterAccount = due.length < limit ? (lastAccount ?? FIRST_ACCOUNT) : lastServed(due);
-    // A turn goes on without a rest, and so does the next one if anything was found.
+    // There is no rest within a turn, nor after a turn that found any messages.
     if (afterAccount !== FIRST_ACCOUNT || !isTurnEmpty) return 1;
     hasBacklog = false;
     return 0;
@@ -151,14 +154,14 @@ export function runCarrier(deps: Deps): CarrierRun {
       stopping.abort();
       await loop.stop();
       await quiet(clock.monotonicMs() + DRAIN_MS);
-      // What is still unanswered is in doubt from here on, and recorded as that.
+      // Stopping the carrier puts what is still unanswered in doubt, and that is recorded.
       await carrier.stop();
       await quiet(clock.monotonicMs() + DRAIN_MS);
     },
   };
 }
 
-/** Those after it go first in the next claim, so that none is served twice before all were once. */
+/** The next claim starts after this account, so every account is served before any is again. */
 function lastServed(due: DueSend[]): string {
   const accounts = due.map(({ message }) => message.account_id).toSorted();
   return accounts.at(-1) ?? FIRST_ACCOUNT;

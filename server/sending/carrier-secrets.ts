@@ -3,7 +3,7 @@ import type { SecretBox } from "#platform";
 type Settings = Record<string, unknown>;
 type Holder = { carrier_id: string; password: Buffer | null; settings: Settings };
 
-/** The settings as they are stored: the private key of TLS is a secret like the password. */
+/** The settings as they are stored: the private key for TLS is sealed like the password. */
 export function sealSettings(carrierId: string, settings: Settings, secrets: SecretBox): Settings {
   const { tls_key: key } = settings;
   if (typeof key !== "string") return settings;
@@ -17,7 +17,7 @@ export function openSettings({ carrier_id, settings }: Holder, secrets: SecretBo
   return { ...settings, tls_key: secrets.open(sealed, keyContext(carrier_id)) };
 }
 
-/** The same after a change: what is given changes, what is null falls back, the rest stays. */
+/** The settings after a change: given values replace, null restores the default, the rest stays. */
 export function changedSettings(carrier: Holder, given: Settings, secrets: SecretBox): Settings {
   const merged = { ...openSettings(carrier, secrets), ...given };
   return Object.fromEntries(Object.entries(merged).filter(([, value]) => value !== null));
@@ -37,7 +37,7 @@ export function openPassword({ carrier_id, password }: Holder, secrets: SecretBo
   return password === null ? "" : secrets.open(password, passwordContext(carrier_id));
 }
 
-/** What an earlier SECRET_KEY sealed, sealed anew; null where nothing was. */
+/** Seals anew what an earlier SECRET_KEY sealed; null if nothing was. */
 export function resealed({ carrier_id, password, settings }: Holder, secrets: SecretBox) {
   const key = sealedKey(settings);
   const newPassword = password && secrets.reseal(password, passwordContext(carrier_id));

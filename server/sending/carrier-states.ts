@@ -3,36 +3,36 @@ import { type Queryable, sql } from "#platform";
 import type { CarrierRow } from "./carriers-table.ts";
 import type { CarrierHour } from "./last-hour.ts";
 
-/** What a node tells of a carrier. */
+/** What a node reports about a carrier. */
 export type ReportedState = CarrierState & {
   lastHour: CarrierHour;
-  /** Why the node cannot start it, where it cannot. */
+  /** Why the node cannot start it, if it cannot. */
   problem?: string;
-  /** The version of the tables by which it is paused, once nothing of it is in hand on the node. */
+  /** The routing version under which it is paused, once the node holds none of its messages. */
   heldAt?: number | null;
 };
 
-/** Reports are kept as JSON, so their times are texts. */
+/** Reports are stored as JSON, so their times are strings. */
 type SeenLink = Omit<LinkState, "since" | "enquireLinkAt"> & {
   since: string;
   enquireLinkAt: string | null;
 };
 
-/** A carrier as all nodes together see it; `unknown` where none has reported lately. */
+/** A carrier as all nodes together see it; `unknown` if none has reported lately. */
 export type SeenCarrier = {
   state: "up" | "degraded" | "down" | "paused" | "unknown";
   links: SeenLink[];
-  /** Why links are not bound, or there are none, in the carrier's or our words. */
+  /** Why links are not bound, or why there are none, in the carrier's words or ours. */
   problems: string[];
-  /** Of the last hour, as the nodes that report have counted them. */
+  /** Counts of the last hour, summed over the nodes that report. */
   lastHour: CarrierHour;
-  /** What the nodes that report have counted since they took it up. */
+  /** Counts since each reporting node started the carrier, summed. */
   sinceStart: Pick<CarrierCounts, "inDoubt" | "reconnects" | "throttled">;
-  /** When a node last reported it. */
+  /** When a node last reported on it. */
   seenAt: Date | null;
 };
 
-/** Nodes report every 2 seconds; this leaves room for a few that were late. */
+/** Nodes report every 2 seconds; this tolerates a few late reports. */
 const REPORT_FRESH_MS = 10_000;
 
 type Report = {
@@ -41,7 +41,7 @@ type Report = {
   at: Date;
 };
 
-/** By carrier id, of the carriers given. */
+/** The states of the given carriers, by carrier id. */
 export async function readCarrierStates(
   db: Queryable,
   carriers: readonly Pick<CarrierRow, "carrier_id" | "paused">[],
@@ -62,7 +62,7 @@ export async function readCarrierStates(
   );
 }
 
-/** Of the carriers given, those that take no messages now, and why. */
+/** Which of the given carriers take no messages now, and why. */
 export async function findCarriersAway(
   db: Queryable,
   carrierIds: readonly string[],
@@ -78,7 +78,7 @@ export async function findCarriersAway(
   );
 }
 
-/** Whether a node said lately that it is bound to the carrier. */
+/** Whether a node reported lately that it is bound to the carrier. */
 export async function isBoundNow(
   db: Queryable,
   carrier: Pick<CarrierRow, "carrier_id" | "paused">,
@@ -87,7 +87,7 @@ export async function isBoundNow(
   return seen?.links.some(({ state }) => state === "bound" || state === "throttled") ?? false;
 }
 
-/** A node that holds no bind of the carrier, though it could, says nothing about it. */
+/** A node with neither links nor a problem has no share of the binds: its state does not count. */
 function together(
   reports: Report["state"][],
   isPaused: boolean,
@@ -104,7 +104,7 @@ function together(
   return { state: [...states][0] ?? "down", links, problems };
 }
 
-/** What only the transmitters or only the receivers have is said of them. */
+/** A problem that only the transmitters or only the receivers have is prefixed with their name. */
 function linkProblems(links: SeenLink[]): string[] {
   const kinds = new Set(links.map(({ bind }) => bind));
   const byProblem = Map.groupBy(links, ({ problem }) => problem);
@@ -122,7 +122,7 @@ function countsOf(reports: Report[]): Pick<SeenCarrier, "lastHour" | "sinceStart
   const sinceStart = { inDoubt: 0, reconnects: 0, throttled: 0 };
   for (const { lastHour, counts } of reports.map(({ state }) => state)) {
     lateReceipts += lastHour.lateReceipts;
-    // The youngest node's: what was before it may be missing. Both are ISO 8601 in UTC.
+    // Of the node that started last: earlier counts may be missing. Both are ISO 8601 in UTC.
     if (lastHour.since !== null && lastHour.since > (since ?? "")) since = lastHour.since;
     sinceStart.inDoubt += counts.inDoubt;
     sinceStart.reconnects += counts.reconnects;
@@ -138,7 +138,7 @@ function countsOf(reports: Report[]): Pick<SeenCarrier, "lastHour" | "sinceStart
   };
 }
 
-/** Those that another node said lately it can hand messages to. */
+/** The carriers to which another node lately reported that it can hand messages. */
 export async function carriersUpElsewhere(db: Queryable, nodeId: string): Promise<Set<string>> {
   const rows = await db.query<{ carrier_id: string }>(sql`
     select distinct carrier_id
@@ -148,7 +148,7 @@ export async function carriersUpElsewhere(db: Queryable, nodeId: string): Promis
   return new Set(rows.map(({ carrier_id }) => carrier_id));
 }
 
-/** What this node has to tell of its carriers. */
+/** Stores this node's reports on its carriers. */
 export async function reportStates(
   db: Queryable,
   nodeId: string,

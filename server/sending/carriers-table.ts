@@ -8,7 +8,7 @@ export type CarrierRow = {
   carrier_id: string;
   name: string;
   kind: CarrierKind;
-  /** By their names, values as text or JSON; a private key is sealed: `openSettings` has it. */
+  /** Values by setting name, as text or JSON. A private key is sealed; `openSettings` opens it. */
   settings: Record<string, unknown>;
   password: Buffer | null;
   paused: boolean;
@@ -16,7 +16,7 @@ export type CarrierRow = {
   created_at: Date;
 };
 
-/** Receipts come by it, and no message leaves: on a route it is passed over. */
+/** Whether only receipts come through it and no message leaves: routes pass it over. */
 export function onlyReceives({ settings }: Pick<CarrierRow, "settings">): boolean {
   return settings["bind"] === "receiver";
 }
@@ -31,7 +31,7 @@ export function listCarriers(db: Queryable): Promise<CarrierRow[]> {
 
 type CarrierName = Pick<CarrierRow, "name" | "kind"> & { carrierId: string };
 
-/** By their ids, also carriers that were removed: messages remember who carried them. */
+/** Includes carriers that were removed: messages remember who carried them. */
 export async function findCarrierNames(
   db: Queryable,
   carrierIds: readonly string[],
@@ -64,7 +64,7 @@ export function addCarrier(db: Database, wish: NewCarrier): Promise<Added> {
   });
 }
 
-/** A simulator: it has nothing to set. */
+/** A simulator, which has no settings. */
 export function addSimulator(db: Database, wish: NamedChange): Promise<Added> {
   const carrierId = newId(wish.now.getTime());
   return insertCarrier(db, wish, { carrierId, kind: "simulator", settings: {}, password: null });
@@ -98,17 +98,17 @@ export type CarrierChange = Change & {
   settings?: Record<string, unknown>;
   password?: string;
   secrets: SecretBox;
-  /** Nothing is changed where the carrier has another version by now. */
+  /** If given, nothing is changed unless this is still the carrier's version. */
   version?: number;
 };
 
-/** Changes what is given; in force on every node within a second. */
+/** Changes only what is given. The change takes effect on every node within a second. */
 export async function changeCarrier(db: Database, change: CarrierChange): Promise<boolean> {
   const { carrierId, paused = null, settings = null, password, secrets, actor, now } = change;
   const { version = null } = change;
   const sealed = password === undefined ? null : sealPassword(carrierId, password, secrets);
   const stored = settings && JSON.stringify(sealSettings(carrierId, settings, secrets));
-  /** Of what is changed. */
+  /** Only what is changed, for the audit log. */
   const shown = (of: { paused: boolean | null; settings: Record<string, unknown> | null }) => ({
     ...(paused !== null && { paused: of.paused }),
     ...(settings !== null && { settings: shownSettings(of.settings ?? {}) }),
@@ -140,8 +140,8 @@ export async function changeCarrier(db: Database, change: CarrierChange): Promis
 }
 
 /**
- * The row stays for the history; its routes go on without it. What waits for it goes to the next
- * carrier of its route; what it has a part of already is ended, since nobody can make it whole.
+ * The row stays for the history; its routes go on without it. What waits for it moves to the next
+ * carrier of its route. A message that it has a part of ends, since no carrier can complete it.
  */
 export function removeCarrier(
   db: Database,
@@ -159,10 +159,13 @@ export function removeCarrier(
   });
 }
 
-/** Seals anew what an earlier SECRET_KEY sealed; answers of how many carriers. Their binds are opened anew. */
+/**
+ * Seals anew what an earlier SECRET_KEY sealed and returns for how many carriers. They bind anew.
+ */
 export function resealCarriers(db: Database, secrets: SecretBox): Promise<number> {
   return db.transaction(async (tx) => {
-    // Locked: one that is changed meanwhile must not stay as it was sealed, since the earlier key goes next.
+    // Locked: a carrier changed meanwhile must not keep its old seal, since the earlier key goes
+    // next.
     const carriers = await tx.query<CarrierRow>(sql`
       select ${columns} from carriers where removed_at is null order by carrier_id for update`);
     let count = 0;

@@ -13,26 +13,28 @@ import {
 type SegmentState = {
   turns: number;
   isAccepted: boolean;
-  /** Whether it was all of a message of several segments; null where no carrier can have anything of it. */
+  /**
+   * Whether it held all of a message of several segments; null if no carrier can have any of it.
+   */
   isWhole: boolean | null;
   doubts: number;
-  /** By this carrier and for good, where it did. */
+  /** A permanent refusal by this carrier, if there was one. */
   refusal: { code: DeliveryErrorCode; carrierCode: string | null } | null;
   /** Carriers whose alphabet cannot hold it. */
   unfit: string[];
 };
 
-/** A message that this node holds the lease of. */
+/** A message whose lease this node holds. */
 export type DueSend = {
   message: MessageRow;
   epoch: number;
   /** Claims so far, this one included. */
   attempt: number;
-  /** It was in somebody's hands when the lease ran out: what is not answered is in doubt. */
+  /** A node held it when its lease ran out: a submission without a recorded answer is in doubt. */
   wasLeased: boolean;
   /** Segments that were submitted before. */
   earlier: Map<number, SegmentState>;
-  /** When the lease was taken, by the clock of leases. */
+  /** When the lease was taken or renewed, by `clock.leaseMs()`. */
   leasedAtMs: number;
 };
 
@@ -55,7 +57,7 @@ type Earlier = {
   unfit: string[];
 };
 
-/** A claim, or the account at which it stopped looking. */
+/** A claim or, without a message, the account at which the search stopped. */
 type ClaimRow = Claim | { message_id: null; account_id: string };
 
 const RETRY_MS = 500;
@@ -68,14 +70,16 @@ export type ClaimRequest = {
   nowMs: number;
 };
 
-/** What one claim took, of the accounts it looked at. */
+/** What one claim took. */
 type Claimed = {
   due: DueSend[];
-  /** The last account it looked at; undefined where there are no more. */
+  /** The account at which the search stopped; undefined if it reached the last account. */
   lastAccount: string | undefined;
 };
 
-/** Takes what is due for a carrier. The lease is committed before anything leaves. */
+/**
+ * Claims messages that are due for a carrier. Their leases are committed before anything leaves.
+ */
 export async function claimDueSends(
   db: Database,
   request: ClaimRequest,
@@ -94,7 +98,7 @@ export async function claimDueSends(
   return { due, lastAccount };
 }
 
-/** Extends the leases of what this node holds; what somebody else has taken over keeps its old time. */
+/** Extends the leases this node holds. A message that another node took over keeps its old time. */
 export async function renewDue(
   db: Database,
   { nodeId, clock }: { nodeId: string; clock: Clock },
@@ -111,7 +115,7 @@ export async function renewDue(
 
 type Patience = { clock: Clock; signal?: AbortSignal };
 
-/** Asks until the database answers. */
+/** Repeats the question until the database answers. */
 async function persist<Answer>(
   ask: () => Promise<Answer>,
   { clock, signal }: Patience,
@@ -126,14 +130,14 @@ async function persist<Answer>(
   }
 }
 
-/** What was claimed for one carrier, with what is known of it, however long the database is away. */
+/** Reads the claimed messages and their earlier submissions, however long the database is away. */
 export async function readDue(
   db: Queryable,
   claims: Claim[],
   { carrierId, nowMs, patience }: { carrierId: string; nowMs: number; patience: Patience },
 ): Promise<DueSend[]> {
   if (claims.length === 0) return [];
-  // Forgotten now, they would come back in doubt when their lease runs out, though nothing has left.
+  // If given up now, they would return in doubt after their lease, though nothing has left.
   const [messages, earlier] = await persist(
     () => Promise.all([findMessagesOf(db, claims), readEarlier(db, claims, carrierId)]),
     patience,
@@ -166,7 +170,9 @@ async function readEarlier(
   return Map.groupBy(submissions, ({ message_id }) => message_id);
 }
 
-/** What is on record of the segments of a message that this node holds, however long the database is away. */
+/**
+ * Reads the recorded submissions of a message this node holds, however long the database is away.
+ */
 export async function readSegments(
   db: Queryable,
   patience: Patience,
@@ -175,7 +181,7 @@ export async function readSegments(
   return segmentsOf(await persist(() => readSubmissions(db, [messageId], carrierId), patience));
 }
 
-/** Our own refusal, before anything left: another carrier may have the characters. */
+/** Refused by us before anything left: another carrier's alphabet may have the characters. */
 export const isUnfit = sql`(outcome = 'refused' and carrier_code is null and error_code = 'CONTENT_REJECTED')`;
 
 function readSubmissions(

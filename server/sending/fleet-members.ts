@@ -9,7 +9,7 @@ type Member = Started & { row: CarrierRow };
 export type Started = {
   run: CarrierRun;
   binds: Binds | undefined;
-  /** Looks for receipts that an earlier process owed; so many more times. */
+  /** Finds receipts that an earlier process still owed; `recalls` is how many runs are left. */
   recall: () => Promise<void>;
   recalls: number;
 };
@@ -20,12 +20,12 @@ type Deps = {
   start: (row: CarrierRow) => Started;
 };
 
-/** Which carriers are at work on this node: starts and stops them as their rows say. */
+/** Keeps the carriers of this node: starts and stops them as their rows say. */
 export function fleetMembers({ log, start }: Deps) {
   const members = new Map<string, Member>();
-  /** Those that cannot be started, and why. */
+  /** Carriers that cannot be started, and why. */
   const broken = new Map<string, { name: string; problem: string }>();
-  /** Those that no longer take anything, until what they had is answered. */
+  /** Carriers that take nothing more and wait for the answers to what they have. */
   const leaving = new Map<string, { run: CarrierRun; left: Promise<void> }>();
   let paused = new Set<string>();
   let hasLeft = false;
@@ -40,7 +40,7 @@ export function fleetMembers({ log, start }: Deps) {
     );
     outdated.forEach(leave);
     broken.clear();
-    // With new settings it starts once the old one has left: a carrier counts its binds.
+    // With new settings it starts once the old one has stopped: a carrier counts its binds.
     for (const row of rows.filter(({ carrier_id }) => !leaving.has(carrier_id))) {
       const member = members.get(row.carrier_id);
       if (!member) join(row);
@@ -51,7 +51,7 @@ export function fleetMembers({ log, start }: Deps) {
     }
   }
 
-  /** Takes up to half a minute, and nobody waits for it: this node must be heard meanwhile. */
+  /** Takes up to half a minute and is not awaited: this node must keep sending its heartbeat. */
   function leave({ row, run }: Member): void {
     members.delete(row.carrier_id);
     const left = run
@@ -85,13 +85,13 @@ export function fleetMembers({ log, start }: Deps) {
     broken: broken as ReadonlyMap<string, { name: string; problem: string }>,
     leaving: leaving as ReadonlyMap<string, { run: CarrierRun }>,
     keepInStep,
-    /** Whether one has left whose place another, with new settings, may take. */
+    /** Whether a carrier has stopped since the last `keepInStep`: its replacement may now start. */
     hasLeft: () => hasLeft,
-    /** Also of one that is leaving: it gives back at once what it had reserved. */
+    /** Also finds a carrier that is leaving: it gives back at once what was reserved. */
     runOf: (carrierId: string) => (members.get(carrierId) ?? leaving.get(carrierId))?.run,
-    /** By the operator, also where it is leaving or cannot be started. */
+    /** Whether the operator paused it, even if it is leaving or cannot be started. */
     isPaused: (carrierId: string) => paused.has(carrierId),
-    /** From `stop` on nothing is begun. */
+    /** Aborted by `stop`; nothing is started after that. */
     stopping: stopping.signal,
     async stop(): Promise<void> {
       stopping.abort();

@@ -267,7 +267,7 @@ test("after an outage for all, the first to be back leaves the others' binds to 
   assert.deepEqual(await world.leases(), [first.nodeId, second.nodeId]);
 });
 
-/** Each passes its next heartbeat. */
+/** Each node in turn passes its next heartbeat. */
 async function inTurn(...nodes: ReturnType<typeof nodeOn>[]): Promise<void> {
   for (const { clock, look } of nodes) {
     clock.advance(HEARTBEAT_MS);
@@ -275,7 +275,9 @@ async function inTurn(...nodes: ReturnType<typeof nodeOn>[]): Promise<void> {
   }
 }
 
-/** A carrier that allows two binds, which the first of two nodes holds; the second has not been heard yet. */
+/**
+ * A carrier that allows two binds. The first of two nodes holds both; the second was not heard yet.
+ */
 async function twoBinds() {
   const db = await testDatabase();
   const smsc = await startSmsc();
@@ -288,12 +290,12 @@ async function twoBinds() {
     first,
     second,
     smsc,
-    /** As if the database had been away for longer than any lease. */
+    /** Acts as if the database had been away for longer than any lease. */
     async outlast(): Promise<void> {
       await db.query(sql`update nodes set heard_at = heard_at - interval '1 minute'`);
       await db.query(sql`update bind_leases set leased_until = clock_timestamp()`);
     },
-    /** Who may open which bind. */
+    /** Which node may open which bind, by slot. */
     async leases(): Promise<string[]> {
       const rows = await db.query<{ node_id: string }>(sql`
         select node_id from bind_leases order by slot`);
@@ -307,7 +309,7 @@ async function twoBinds() {
   };
 }
 
-/** A database that hears of every statement before it is sent. */
+/** A database that reports every statement before it is sent. */
 function watched(database: Database, onStatement: (text: string) => void): Database {
   return {
     ...database,
@@ -318,7 +320,7 @@ function watched(database: Database, onStatement: (text: string) => void): Datab
   };
 }
 
-/** A node whose loops run only when they are called, and whose time passes when it is told to. */
+/** A node whose loops run only when called, with a clock that the test advances. */
 function nodeOn(database: Database, { log = silentLog }: { log?: Log } = {}) {
   let isCutOff = false;
   const db = watched(database, () => {

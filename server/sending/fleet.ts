@@ -35,16 +35,16 @@ import { rerouting } from "./reroute.ts";
 import { endBegun, endOverdue, noteLost } from "./unattended.ts";
 
 type Deps = {
-  /** Connections that nobody else uses: whoever waits for one may lose what it holds. */
+  /** Connections that nobody else uses: waiting for one could cost this node its leases. */
   db: Database;
-  /** A few connections for recording alone. */
+  /** A few connections reserved for recording. */
   recordDb: Database;
   clock: Clock;
   log: Log;
   metrics: Metrics;
   secrets: SecretBox;
   node: NodeInfo;
-  /** Who hears of status changes on this node. */
+  /** Is told of status changes on this node. */
   listener: MoveListener;
   tracer?: Tracer | undefined;
 };
@@ -54,7 +54,7 @@ const RENEW_MS = 7_000;
 const REPORT_MS = 2_000;
 const GIVEN_UP_PAGE = 1_000;
 
-/** All carriers at work on this node, kept in step with the tables without a restart. */
+/** All carriers of this node. Follows changes in the tables without a restart. */
 export function carrierFleet(deps: Deps) {
   const { db, clock, log, node } = deps;
   const { nodeId } = node;
@@ -71,7 +71,7 @@ export function carrierFleet(deps: Deps) {
     "receipts_unmatched_total",
     "Receipts given up because no submission ever matched them.",
   );
-  // What is read anew is not kept: `refresh` must see that the carriers have changed too.
+  // A fresh copy is not kept here: `refresh` must still notice that the carriers have changed too.
   const currentRouting = async (isAnew = false) =>
     isAnew ? loadRouting(db) : (routing ??= await loadRouting(db));
   const sending = { ...deps, nodeId, recorder: record, routing: currentRouting, isPaused };
@@ -174,7 +174,7 @@ export function carrierFleet(deps: Deps) {
       idleMs: REFRESH_MS,
       pass: () => endOverdue(unattended),
     },
-    // Apart from the carriers themselves: after much traffic it may take longer than a statement has.
+    // In a loop of its own: after much traffic it may take longer than the statement timeout.
     { name: "recall receipts", idleMs: RECALL_AFTER_MS, pass: recallReceipts },
     { name: "apply parked receipts", idleMs: REFRESH_MS, pass: () => record.sweepParked() },
     { name: "report carriers", idleMs: REPORT_MS, pass: report },
@@ -190,7 +190,7 @@ export function carrierFleet(deps: Deps) {
     },
   ];
   const loops: Loop[] = [
-    // To the end: what is in flight while it stops is still this node's.
+    // Runs until the end: what is in flight during the stop still belongs to this node.
     { name: "renew leases", idleMs: RENEW_MS, pass: renew },
     ...worksUntilStop.map(untilStop),
   ];

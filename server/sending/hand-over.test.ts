@@ -21,7 +21,7 @@ test("who was overtaken while an answer waited to be stored sends no further seg
   const world = await makeWorld();
   const due = await world.claimed();
   const sent = await world.handOver(due, async () => {
-    // This very node took it up again: its database had been away for longer than the lease.
+    // This same node claimed it again: its database had been away for longer than the lease.
     await world.overtake();
     return accepted("1");
   });
@@ -138,7 +138,7 @@ for (const isAccepted of [true, false]) {
   test(`what a carrier says late that it ${what} is not sent again, where the resend waits for its turn`, async () => {
     const world = await makeWorld();
     const { read, carrier } = world;
-    // The next carrier of the route has nothing of it.
+    // Nothing of it was sent to the next carrier of the route.
     const routing = {
       ...(await loadRouting(db)),
       carriersFor: () => [carrier.carrierId, newId(0)],
@@ -299,7 +299,7 @@ for (const { what, doubts, wasLeased, isExpired } of [
     for (let turn = 1; turn <= doubts; turn += 1)
       await world.record({ ...common, segment: 2, turn, answer: doubt });
     const taken = await world.claimed({ wasLeased, earlier: await world.read() });
-    // Stored after what is on record was read.
+    // Stored after the recorded submissions were read.
     await world.record({ ...common, segment: 2, turn: 1, answer: accepted("2") });
 
     const clock = isExpired ? { ...systemClock, now: () => message.expires_at } : systemClock;
@@ -323,7 +323,7 @@ for (const wholeMessages of [false, true]) {
       const doubt = { kind: "in_doubt", why: "timeout" } as const;
       const first = await world.handOver(
         await world.claimed(),
-        // Of the first segment the answer comes late or never; the second does not leave.
+        // The first segment's answer comes late or never; the second segment does not leave.
         async () => (isAccepted ? { ...doubt, lateAnswer: Promise.resolve(accepted("1")) } : doubt),
         { wholeMessages },
       );
@@ -430,7 +430,7 @@ for (const inDoubt of ["resend", "fail"] as const) {
     const world = await makeWorld({ inDoubt });
     const { message, epoch } = await world.claimed();
     await world.overtake();
-    // Claimed before the former holder's answer was stored, and handed over after it.
+    // Claimed before the earlier holder's answer was stored, and handed over after it.
     const taken = await world.claimed({ epoch: epoch + 1, wasLeased: true });
     const { carrierId } = world.carrier;
     const common = { message, epoch, carrierId, turn: 1, at: systemClock.now() };
@@ -525,7 +525,7 @@ function busy(carrierCode: string): SubmitOutcome {
   return { kind: "refused", temporary: true, throttled: false, code: "EXPIRED", carrierCode };
 }
 
-/** One message of two segments in the hands of this node, under the epoch 1. */
+/** One message of two segments that this node holds, under epoch 1. */
 async function makeWorld({ inDoubt = "resend" }: { inDoubt?: Carrier["inDoubt"] } = {}) {
   const nodeId = newId(systemClock.now().getTime());
   const held = await heldMessage(api, nodeId, { text: TWO_SEGMENTS });
@@ -550,17 +550,17 @@ async function makeWorld({ inDoubt = "resend" }: { inDoubt?: Carrier["inDoubt"] 
       const fresh = { epoch: 1, attempt: 1, wasLeased: false, leasedAtMs };
       return { message: await find(), earlier: new Map(), ...fresh, ...given };
     },
-    /** The lease ran out, and this node took it up again. */
+    /** The lease runs out, and this node claims it again. */
     overtake: () =>
       db.query(sql`
         update send_queue set lease_epoch = lease_epoch + 1 where message_id = ${messageId}`),
-    /** It was given back, and this node claims it again. */
+    /** It is given back, and this node claims it again. */
     leaseAgain: () =>
       db.query(sql`
         update send_queue
            set leased_by = ${nodeId}, lease_epoch = lease_epoch + 1, attempt = attempt + 1
          where message_id = ${messageId}`),
-    /** Answers which segments were submitted. */
+    /** Returns which segments were submitted. */
     async handOver(
       due: DueSend,
       submit: (segment: OutgoingSegment, mayLeave: () => boolean) => Promise<SubmitOutcome>,
@@ -602,7 +602,7 @@ async function makeWorld({ inDoubt = "resend" }: { inDoubt?: Carrier["inDoubt"] 
       db.query(sql`select carrier_id from send_queue where message_id = ${messageId}`),
     message: find,
     status: async () => (await find()).status,
-    /** What is on record of its segments. */
+    /** Reads what is recorded of its segments. */
     read: () => readSegments(db, { clock: systemClock }, { messageId, carrierId }),
     /** By segment and turn. */
     async outcomes() {

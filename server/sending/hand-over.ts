@@ -9,39 +9,45 @@ import { segmentKey, type Submission } from "./record.ts";
 import type { Recorder } from "./recorder.ts";
 import type { ThrottleWatch } from "./throttled.ts";
 
-/** What handing over needs of a carrier. */
+/** The part of a carrier that handing over uses. */
 export type Taker = Pick<Carrier, "carrierId" | "name" | "inDoubt" | "wholeMessages" | "submit">;
 
 export type HandOverDeps = {
   carrier: Taker;
   recorder: Recorder;
-  /** The copy at hand, which may be a second old, or one read anew. */
+  /** The current copy, which may be a second old, or a fresh one. */
   routing: (isAnew?: boolean) => Promise<Routing>;
-  /** Whether the operator has paused it: nothing goes over to it then. */
+  /** Whether the operator has paused a carrier: then no message moves to it. */
   isPaused: (carrierId: string) => boolean;
   clock: Clock;
   log: Log;
   tracer?: Tracer | undefined;
-  /** Whether the lease surely holds: renewed lately, by the clock of leases. */
+  /** Whether the lease certainly still holds: it was renewed recently, by `clock.leaseMs()`. */
   isLeaseFresh: (due: DueSend) => boolean;
   throttling?: ThrottleWatch;
-  /** A message goes back to the queue: it was there before whoever comes now. */
+  /**
+   * Called when a message goes back to the queue: it comes before messages accepted from now on.
+   */
   onBack?: () => void;
-  /** Segments that a carrier has answered late: nothing of them that has not left need leave again. */
+  /**
+   * Segments with a late answer from the carrier. A resend of one that has not left is held back.
+   */
   answeredLate: Set<string>;
-  /** How a message ends of which nothing more may leave; EXPIRED where it is only past its validity. */
+  /**
+   * If set, nothing more may leave and the message ends so. A message past its validity needs none.
+   */
   ending?: FailStep | undefined;
-  /** What is on record of a message's segments by now. */
+  /** Reads what is recorded of a message's segments by now. */
   readSegments: (messageId: string) => Promise<DueSend["earlier"]>;
 };
 
-/** More than the late answers that a carrier's links wait for; the oldest are forgotten first. */
+/** More late answers than a carrier's links can be waiting for. The oldest are forgotten first. */
 const MAX_ANSWERED_LATE = 10_000;
 
 /**
  * Hands the segments of one message to the carrier, one after the other, and records each answer as
- * it comes. From the moment a segment is written until its answer is recorded, a crash leaves it in
- * doubt: the lease runs out, and the next claim says so before anything else happens.
+ * it comes. A crash after a segment is written and before its answer is recorded leaves it in
+ * doubt: the lease runs out, and the next claim records that doubt before anything else happens.
  */
 export async function handOver(
   deps: HandOverDeps,
@@ -52,16 +58,16 @@ export async function handOver(
 
   const parts = partsOf(due, deps.carrier);
   const open = parts.filter(({ segment }) => !due.earlier.get(segment)?.isAccepted);
-  // Told by a former holder that was overtaken: nobody acted on it yet.
+  // Recorded by an earlier holder whose lease had been taken over, so nothing followed from it yet.
   const refused = open.find(({ segment }) => due.earlier.get(segment)?.refusal);
   const refusal = refused && due.earlier.get(refused.segment)?.refusal;
   if (refusal) return letGo(deps, due, { next: "fail", ...refusal }, refused.segment);
   if (open.length === 0) return letGo(deps, due, { next: "sent" });
   for (const [position, part] of open.entries()) {
-    // Also where the carrier has a part of it: the rest would come too late to make it whole.
+    // Also if the carrier has a part of it: the rest would come too late to complete it.
     const ending = endingOf(deps, due);
     if (ending) return letGo(deps, due, ending, part.segment);
-    // Nothing of it is on its way: left to its lease, it would be taken for lost, and in doubt.
+    // Nothing of it is on its way. If its lease just ran out, it would count as lost and in doubt.
     if (!deps.isLeaseFresh(due)) return giveBack(deps, due);
     const isLast = position === open.length - 1;
     const goesOn = await handOverSegment(
@@ -77,8 +83,8 @@ export async function handOver(
 type Part = Pick<OutgoingSegment, "segment" | "segments" | "text">;
 
 /**
- * The segments as they were counted and priced: cut by the same function. Whoever may have a part of a
- * message gets the other parts of it, and never the whole instead, whatever its settings are by now.
+ * Cuts the text with the same function that counted and priced it. A carrier that may have one part
+ * of a message gets the other parts too, never the whole, even if its settings have changed since.
  */
 function partsOf({ message, earlier }: DueSend, { wholeMessages }: Taker): Part[] {
   const isWhole = earlier.get(1)?.isWhole ?? wholeMessages;
@@ -140,7 +146,7 @@ async function handOverSegment(
     segment: part.segment,
     turn,
     isWhole: part.segments < message.segments,
-    // What we kept from leaving leaves no trace.
+    // What we held back leaves no trace.
     answer: isKept ? { kind: "none" } : answer,
     step: step.next === "done" ? (isLast ? { next: "sent" } : null) : step,
     at,
@@ -148,7 +154,7 @@ async function handOverSegment(
   const storing = recorder.submission(submission);
   if (answer.kind === "in_doubt" && answer.lateAnswer)
     followLateAnswer(deps, submission, Promise.all([answer.lateAnswer, storing]));
-  // The next segment leaves after this answer is stored, so at most one of a message is ever in doubt.
+  // The next segment waits until this answer is stored, so at most one of a message is in doubt.
   const stored = await storing;
   return stored === "stored" && step.next === "done" && !isLast;
 }
@@ -172,7 +178,7 @@ function outgoing(
   };
 }
 
-/** Where it goes on, if it does. A route without the carrier that has the message was changed just now. */
+/** The route for the next try. If it lacks the message's current carrier, it just changed. */
 async function routeOf(
   { carrier, routing, log }: HandOverDeps,
   { recipient }: MessageRow,
@@ -184,15 +190,15 @@ async function routeOf(
   try {
     return (await routing(true)).carriersFor(recipient) ?? [];
   } catch (error) {
-    // The answer must not be lost with it.
+    // A failure here must not lose the answer.
     log.warn({ error }, "the routes could not be read anew");
     return known;
   }
 }
 
 /**
- * A late answer fills in the doubt once that is stored; what follows is for whoever resends to find out.
- * A resend that waits for its turn is told: it goes back behind the answer, and the next claim finds it.
+ * A late answer fills in the doubt once that is stored; whoever resends acts on it. A resend still
+ * waiting its turn is held back: its message is queued again, and the next claim finds the answer.
  */
 function followLateAnswer(
   { recorder, log, clock, answeredLate }: HandOverDeps,
@@ -223,10 +229,10 @@ function isExpired({ clock }: HandOverDeps, { message }: DueSend): boolean {
 }
 
 /**
- * Whoever held this message has not told what became of it. The first segment without a recorded
- * answer is in doubt: that stands in the history before anything leaves again. The holder may be alive,
- * and tell after all while this goes on: then its answer stands, and there is no doubt. Answers whether
- * to go on.
+ * The earlier holder did not record what became of this message. The first segment without a
+ * recorded answer is in doubt, and the history says so before anything leaves again. If that holder
+ * is alive and records its answer meanwhile, the answer stands and there is no doubt. Returns
+ * whether to go on.
  */
 async function recordLostHolder(deps: HandOverDeps, due: DueSend): Promise<boolean> {
   const { carrier, clock, recorder } = deps;
@@ -239,7 +245,7 @@ async function recordLostHolder(deps: HandOverDeps, due: DueSend): Promise<boole
   const { turns = 0, doubts = 0 } = due.earlier.get(segment) ?? {};
   const doubted = (before: number) => afterDoubt({ inDoubt, doubts: before, carrierId });
   const last = doubts > 0 && doubted(doubts - 1);
-  // Whoever took that doubt down meant to end the message, and was lost before.
+  // An earlier holder recorded that doubt to end the message, and was lost before it could.
   if (last && last.next === "fail") {
     await letGo(deps, due, last, segment);
     return false;
@@ -267,13 +273,15 @@ async function recordLostHolder(deps: HandOverDeps, due: DueSend): Promise<boole
   return false;
 }
 
-/** To its old place, at the same carrier; where somebody has taken it over, it stays theirs. */
+/**
+ * Back to its old place with the same carrier. If another node has taken it over, nothing changes.
+ */
 function giveBack(deps: HandOverDeps, due: DueSend): Promise<void> {
   deps.onBack?.();
   return letGo(deps, due, { next: "again", delayMs: 0, carrierId: deps.carrier.carrierId });
 }
 
-/** Lets go of a message without a further submission; it fails because of the segment named. */
+/** Lets go of a message without a submission. If it fails, the named segment is the reason. */
 async function letGo(
   { carrier, clock, recorder }: HandOverDeps,
   due: DueSend,

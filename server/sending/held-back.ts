@@ -4,8 +4,8 @@ import { type Clock, type Database, LEASE_MS, type Queryable, sql } from "#platf
 const LOOK_MS = 100;
 
 /**
- * Waits until every living node has said that nothing more leaves for a carrier that was paused before,
- * or the time is over; answers how many have not.
+ * Waits until every living sender has reported that nothing more leaves for a carrier that was
+ * paused, or until the time is up. Returns how many have not reported it.
  */
 export async function untilHeldBack(
   db: Database,

@@ -23,7 +23,7 @@ const reasons: Record<string, string> = {
   process_lost: "The sending process ended before the carrier's answer was recorded.",
 };
 
-/** The submissions of a message, the doubts about them, and the receipts that came for them. */
+/** The submissions of a message, the doubts about them, and their receipts. */
 export async function submissionHistory(db: Queryable, messageId: string): Promise<HistoryEntry[]> {
   const rows = await db.query<Row>(sql`
     select carrier_id, segment, at, outcome, answered_at, carrier_message_id, carrier_code, in_doubt_at,
@@ -38,7 +38,7 @@ export async function submissionHistory(db: Queryable, messageId: string): Promi
   return rows.flatMap((row) => entriesOf(row, names.get(row.carrier_id)?.name ?? "unknown"));
 }
 
-/** The carrier that was handed a message last, of each that any was handed: not where it never left. */
+/** The carrier that each message was last handed to. Messages that never left are missing. */
 export async function findLastCarriers(
   db: Queryable,
   messageIds: readonly string[],

@@ -1,7 +1,7 @@
 /**
- * Sending: hands queued messages to their carriers and applies what comes back. Routing, the send
- * loop, receipts, doubts, and the share of each node in the binds of a carrier.
- * Decides what an answer means; how a message changes is the messages room's.
+ * Sending: hands queued messages to their carriers and applies what comes back. Covers routing, the
+ * send loop, receipts, doubts, and each node's share of the binds of a carrier. This room decides
+ * what an answer means; the messages room decides how a message changes.
  */
 export { changedSettings, shownSettings } from "./carrier-secrets.ts";
 export { findCarriersAway, readCarrierStates, type SeenCarrier } from "./carrier-states.ts";

@@ -2,11 +2,11 @@ import { type Clock, MINUTE_MS } from "#platform";
 
 /** What this node has recorded of a carrier within the last hour. */
 export type CarrierHour = {
-  /** When it began to count, if that is less than an hour ago: before that it knows nothing. */
+  /** When this node started counting, if less than an hour ago; it knows nothing from before. */
   since: string | null;
-  /** Refused submits by the carrier's code, the most frequent. */
+  /** Refused submits by the carrier's code, only the most frequent codes. */
   refusals: Record<string, number>;
-  /** Receipts whose message had ended before they came: kept, and they changed nothing. */
+  /** Receipts that came after their message had ended: they are kept and change nothing. */
   lateReceipts: number;
 };
 
@@ -14,11 +14,13 @@ type Minute = { minute: number; refusals: Map<string, number>; lateReceipts: num
 
 const MINUTES = 60;
 
-/** A hostile carrier could invent codes for ever: so many are counted in a minute, so many told. */
+/** A hostile carrier could invent codes for ever: how many are counted per minute and reported. */
 const MOST_CODES = 100;
 const TOLD_CODES = 30;
 
-/** Counts by the minute and forgets after sixty. In memory: a node that restarts begins anew. */
+/**
+ * Counts by the minute and forgets after sixty. Only in memory: a restarted node starts from zero.
+ */
 export function lastHour(clock: Clock) {
   const carriers = new Map<string, Minute[]>();
   const [began, beganMs] = [clock.now().toISOString(), clock.monotonicMs()];

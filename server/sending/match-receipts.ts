@@ -6,58 +6,58 @@ import { DAY_MS, idFloor, sql, type Transaction } from "#platform";
 export type ArrivedReceipt = {
   receipt: Receipt;
   at: Date;
-  /** Where it was parked: since when, and whether that is longer than an answer can take. */
+  /** If it was parked: since when, and whether that is longer than an answer can take. */
   parked?: { at: Date; isLong: boolean };
 };
 
-/** How the carriers that receipts come from want them matched. */
+/** How a carrier wants its receipts matched. */
 export type MatchRules = (carrierId: string) => Omit<ReceiptRules, "parkedMs">;
 
-/** The submission that a receipt belongs to; n is its place among those that arrived. */
+/** The submission that a receipt belongs to; n is the receipt's index in the batch. */
 export type Match = {
   n: number;
   message_id: string;
   account_id: string;
   segment: number;
   turn: number;
-  /** Whether a receipt had decided it when it was looked for. */
+  /** Whether a receipt had already decided it when it was read. */
   is_decided: boolean;
 };
 
-/** Longest time between a message's acceptance and its submission: 35 days ahead, 3 days valid. */
+/** The longest time from acceptance to submission: scheduled 35 days ahead, valid for 3 days. */
 export const LONGEST_WAIT_MS = 38 * DAY_MS;
 
 /**
- * As many submissions are read for a batch, the newest of each id: a carrier may give one id to all that
- * it takes, and its receipts must not keep those of others waiting.
+ * About this many submissions are read per batch, the newest of each id. A carrier may give one id
+ * to everything it takes, and its receipts must not delay those of other carriers.
  */
 const MAX_READ = 10_000;
 const [FEWEST_OF_ONE_ID, MOST_OF_ONE_ID] = [10, 1_000];
 
-/** So many digits at the end of a number are the same in every form that carriers write it in. */
+/** The last 7 digits of a number are the same in every format that carriers use. */
 const NUMBER = /^\+?\d*(\d{7})$/;
 
 export function endOfNumber(address: string | null): string | undefined {
   return NUMBER.exec(address ?? "")?.[1];
 }
 
-/** Submissions before this are not meant by a receipt, also where they have its id. */
+/** A receipt never means a submission older than this, even one with its id. */
 export function meantSince({ receipt, at }: ArrivedReceipt, rules: MatchRules): Date {
   return new Date(at.getTime() - rules(receipt.carrierId).windowMs);
 }
 
 type Matched = {
   matches: Match[];
-  /** Of receipts that mean none of several submissions: one to their recipient from this time on is meant. */
+  /** For receipts that mean none of these: a submission to their recipient from then on fits. */
   meantFrom: Map<number, Date>;
 };
 
 /**
- * Carriers use ids again, and read by a carrier's rule an id may be that of two submissions. Inside the
- * carrier's window the one to the receipt's recipient is meant; of several, or where it names nobody, the
- * newest that still awaits a receipt, and failing that the newest, for the history. Where it names
- * somebody else, what it means may not be on record yet. One that has waited for long overtook no answer:
- * it is of a submission of that id only where it does not name somebody else.
+ * Carriers reuse ids, and under a carrier's id rule one id may fit two submissions. Within the
+ * carrier's window the receipt means the one to its recipient. If several fit, or it names nobody,
+ * it means the newest that still awaits a receipt, or else the newest, for the history. If it names
+ * somebody else, its submission may not be recorded yet. A receipt parked for long overtook no
+ * answer: it belongs to a submission with that id only if it does not name somebody else.
  */
 export async function matchReceipts(
   tx: Transaction,
@@ -93,16 +93,16 @@ function isNamed(arrived: ArrivedReceipt | undefined): boolean {
   return arrived?.receipt.recipient !== null;
 }
 
-/** Whether the recipient must tell what is meant. */
+/** Whether the recipient must decide which submission is meant. */
 function isContested(rivals: Candidate[], arrived: ArrivedReceipt | undefined): boolean {
   return rivals.length > 1 || arrived?.parked?.isLong === true;
 }
 
 function within(rivals: Candidate[], since: Date): Candidate[] {
-  // As numbers, which is twelve times faster: many may share an id, and have many receipts.
+  // Comparing numbers is twelve times faster: many may share an id, and have many receipts.
   const sinceMs = since.getTime();
   const isBefore = ({ at }: Candidate) => at.getTime() < sinceMs;
-  // Hardly ever: a carrier's window is days.
+  // Rarely true: a carrier's window is days long.
   return rivals.some(isBefore) ? rivals.filter((each) => !isBefore(each)) : rivals;
 }
 
@@ -123,14 +123,14 @@ function meantOf(
   if (same) return same;
   const end = endOfNumber(named);
   if (end === undefined) return rivals[0];
-  // A carrier may write both addresses as they were in the submission.
+  // A carrier may repeat both addresses as they were in the submission, not swapped.
   const isOurs = rivals.some((each) => (messageOf(each)?.sender ?? defaultSender)?.endsWith(end));
   return isOurs ? rivals[0] : rivals.find((each) => messageOf(each)?.recipient.endsWith(end));
 }
 
 /**
- * What may be meant by a receipt: those that wait for one first, then by the order of its ids, then the
- * newest. One list for all receipts that tell the same ids: it may be long, and so many.
+ * What a receipt may mean: those that await one first, then by the order of its ids, then the
+ * newest. Receipts with the same ids share one list, since both may be many.
  */
 function rivalsIn(submissions: Map<string, Candidate[]>): (arrived: ArrivedReceipt) => Candidate[] {
   const known = new Map<string, Candidate[]>();
@@ -150,7 +150,7 @@ function keyOf(carrierId: string, matchId: string): string {
   return `${carrierId} ${matchId}`;
 }
 
-/** The newest of each id that is asked for, by carrier and id, and of which receipts more were there. */
+/** The newest submissions of each wanted id; `isCut` tells whether a receipt's ids have more. */
 async function findSubmissions(
   tx: Transaction,
   arrived: ArrivedReceipt[],
@@ -174,7 +174,7 @@ async function findSubmissions(
   const wanted = [...lookups.values()];
   const share = Math.floor(MAX_READ / wanted.length);
   const most = Math.min(MOST_OF_ONE_ID, Math.max(FEWEST_OF_ONE_ID, share));
-  // Each is followed through the index, which is in this order: no more is read than is answered.
+  // Each id follows the index, which has this order, so no more rows are read than returned.
   const rows = await tx.query<Candidate & { carrier_id: string; match_id: string }>(sql`
     select u.carrier_id, u.match_id, s.message_id, s.account_id, s.segment, s.turn,
            s.receipt_effect is not null as is_decided, s.at
@@ -193,7 +193,7 @@ async function findSubmissions(
   const submissions = Map.groupBy(rows, ({ carrier_id, match_id }) => keyOf(carrier_id, match_id));
   return {
     submissions,
-    // More than the most are never read: nothing is gained by asking again.
+    // MOST_OF_ONE_ID is never exceeded, so asking again would gain nothing then.
     isCut: ({ receipt: { carrierId, carrierMessageIds } }) =>
       most < MOST_OF_ONE_ID &&
       carrierMessageIds.some((id) => submissions.get(keyOf(carrierId, id))?.length === most),

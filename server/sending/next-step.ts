@@ -1,12 +1,14 @@
 import type { SubmitOutcome } from "#carriers";
 import type { DeliveryErrorCode } from "#contract";
 
-/** What follows for a message after one of its segments was answered, or was not. */
+/** What follows for a message once one of its segments was answered or is in doubt. */
 export type Step =
-  /** The carrier has this segment: the next one, or SENT with the last. */
+  /** The carrier has this segment: the next segment follows, or SENT after the last. */
   | { next: "done" }
   | FailStep
-  /** Without a delay it goes back to its place in the order; after one, behind what is due by then. */
+  /**
+   * Without a delay it returns to its old place in the queue; with one, behind what is due by then.
+   */
   | { next: "again"; delayMs: number; carrierId: string };
 
 export type FailStep = { next: "fail"; code: DeliveryErrorCode; carrierCode: string | null };
@@ -14,28 +16,28 @@ export type FailStep = { next: "fail"; code: DeliveryErrorCode; carrierCode: str
 export type StepContext = {
   carrierId: string;
   inDoubt: "resend" | "fail";
-  /** The carriers of the message's route that may take it, in order of preference. */
+  /** The carriers of its route that may take the message, in order of preference. */
   route: readonly string[];
   /** Claims of this message so far, this one included. */
   attempt: number;
-  /** Doubts about this segment before this submission. */
+  /** Doubts about this segment from earlier submissions. */
   doubts: number;
   /** Whether a carrier has another segment of the message: then it stays with that carrier. */
   isBegun: boolean;
-  /** Whether we kept it from leaving ourselves: that says nothing of the carrier. */
+  /** Whether we held it back ourselves, which says nothing about the carrier. */
   isKept: boolean;
-  /** How long it is to wait where the carrier throttles. */
+  /** How long to wait if the carrier throttles. */
   throttledMs: number;
   now: Date;
   expiresAt: Date;
 };
 
-/** Nothing leaves once its validity is over. */
+/** Nothing leaves after its validity. */
 export const EXPIRED = { next: "fail", code: "EXPIRED", carrierCode: null } as const;
 
 const FIRST_BACKOFF_MS = 500;
 const LONGEST_BACKOFF_MS = 60_000;
-/** How long before its end a message is tried for the last time: time enough to claim it. */
+/** The last try is this long before the validity ends: time enough to claim the message. */
 const LAST_TRY_MS = 1_000;
 
 /** The whole policy of retries and doubt. */
@@ -45,7 +47,7 @@ export function nextStep(answer: SubmitOutcome, context: StepContext): Step {
       return { next: "done" };
     case "unsent":
       if (context.now >= context.expiresAt) return EXPIRED;
-      // A carrier that could not write it has no room until it can: nobody claims it before.
+      // The carrier could not write it: it has no room until it can, so nobody claims this before.
       return {
         next: "again",
         delayMs: 0,
@@ -69,7 +71,7 @@ export function nextStep(answer: SubmitOutcome, context: StepContext): Step {
   }
 }
 
-/** In doubt once: again, where the carrier's setting allows it. In doubt twice: nobody may go on. */
+/** A first doubt resends, if the carrier's setting allows it. A second doubt ends the message. */
 export function afterDoubt({
   inDoubt,
   doubts,
@@ -79,7 +81,7 @@ export function afterDoubt({
   return { next: "fail", code: "UNKNOWN", carrierCode: null };
 }
 
-/** A text that only this carrier's alphabet cannot hold may still suit another. */
+/** A text that this carrier's alphabet cannot hold may still suit another carrier. */
 function refusedForGood(
   code: DeliveryErrorCode,
   carrierCode: string | null,
@@ -93,15 +95,15 @@ function refusedForGood(
 }
 
 /**
- * A wait that would outlast the message's validity ends a second before it, for one last try. Who is refused
- * within that second waits until the validity is over, and fails as EXPIRED.
+ * A wait that would outlast the message's validity ends a second early, for one last try. A message
+ * refused within that second waits for the end of its validity and fails as EXPIRED.
  */
 function withinValidity(delayMs: number, { now, expiresAt }: StepContext): number {
   const leftMs = Math.max(0, expiresAt.getTime() - now.getTime());
   return Math.min(delayMs, leftMs > LAST_TRY_MS ? leftMs - LAST_TRY_MS : leftMs);
 }
 
-/** At once on the next carrier of the route; it waits only once all have been tried. */
+/** The next carrier of the route is tried at once; a wait comes only after all have been tried. */
 function isRoundOver(context: StepContext): boolean {
   return context.attempt % carriersOf(context) === 0;
 }

@@ -9,7 +9,7 @@ export type NodeInfo = {
   startedAt: Date;
 };
 
-/** Says that this node lives; answers the ids of all living nodes that send, in order. */
+/** Records that this node is alive; returns the ids of all living senders, in order. */
 export async function heartbeat(
   db: Database,
   { nodeId, roles, host, pid, version, startedAt }: NodeInfo,
@@ -23,7 +23,7 @@ export async function heartbeat(
 
 export const HEARTBEAT_MS = 3_000;
 
-/** Of a node that hands nothing over: the fleet of one that does says so by itself. */
+/** For a node that hands nothing over. The fleet of a sender sends the heartbeat itself. */
 export function presence(db: Database, node: NodeInfo) {
   const loop: Loop = {
     name: "say that this node lives",
@@ -56,7 +56,7 @@ export type NodeRow = {
   is_gone: boolean;
 };
 
-/** All nodes heard of within a day, by age. */
+/** All nodes heard of within a day, the oldest first. */
 export function listNodes(db: Queryable): Promise<NodeRow[]> {
   return db.query<NodeRow>(sql`
     select node_id, roles, host, version, started_at, heard_at,
@@ -73,8 +73,8 @@ export async function signOff(db: Database, nodeId: string): Promise<void> {
 }
 
 /**
- * For a service that has its database to itself: whoever is on record was killed, and holds no bind that
- * would have to be waited for.
+ * For a service that has its database to itself: every node on record was killed, and there is no
+ * need to wait for the binds it held.
  */
 export async function forgetKilledNodes(db: Database): Promise<void> {
   await db.query(sql`delete from nodes`);

@@ -15,8 +15,8 @@ type Deps = { db: Database; metrics: Metrics };
 const EVERY_MS = 15_000;
 
 /**
- * Tells `/metrics` what waits in the whole installation, the same on every node, whatever its roles:
- * somebody must notice when no sender is left. Every look has a bounded cost.
+ * Reports to `/metrics` what waits in the whole installation, the same on every node, whatever its
+ * roles: somebody must notice when no sender is left. Every look has a bounded cost.
  */
 export function observeSending({ db, metrics }: Deps): Loop {
   const queue = metrics.gauge(
@@ -55,14 +55,14 @@ export function observeSending({ db, metrics }: Deps): Loop {
       queues.map(({ carrier_id }) => carrier_id),
     );
     const age = (at: Date | null) => (at ? Math.max(0, now - at.getTime()) / 1000 : 0);
-    // A queue that has emptied is in no row: what was told of it must not stay.
+    // An empty queue has no row, so its old figures must be reset.
     for (const gauge of [queue, oldest, paused]) gauge.reset();
     for (const { name, paused: isPaused } of carriers) {
       paused.labels(name).set(isPaused ? 1 : 0);
       oldest.labels(name).set(0);
       for (const state of ["due", "held", "scheduled"]) queue.labels(name, state).set(0);
     }
-    // A carrier that was removed and added again has two queues of one name.
+    // A carrier that was removed and added again has two queues with one name.
     const longest = new Map<string, number>();
     for (const { carrier_id, due, held, scheduled, oldest_due_at } of queues) {
       const name = names.get(carrier_id)?.name ?? carrier_id;

@@ -7,7 +7,7 @@ export type OpenedCarrier =
   | { outcome: "opened"; settings: SmppSettings; password: Secret }
   | { outcome: "wrong"; sentence: string };
 
-/** What the row of an SMPP carrier holds, its secrets opened; or what is wrong with it. */
+/** The settings of an SMPP carrier with its secrets opened, or what is wrong with them. */
 export function openCarrier(row: CarrierRow, secrets: SecretBox): OpenedCarrier {
   try {
     const read = readSmppSettings(openSettings(row, secrets));

@@ -39,7 +39,7 @@ test("a receipt that matches nothing is kept as long as its carrier says, and 7 
 test("receipts that waited are taken up in the order they came, also those of one millisecond", async () => {
   await using db = await testDatabase();
   const carrierId = newId(systemClock.now().getTime());
-  // On nodes with other clocks, ids and times need not agree.
+  // On nodes whose clocks differ, ids and times need not agree.
   const at = systemClock.now().getTime();
   const parked = Array.from({ length: 40 }, (_, n) => ({
     parkedId: newIdOf(new Date(at + Math.floor(n / 4)), n % 4),

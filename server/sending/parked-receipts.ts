@@ -2,7 +2,7 @@ import type { Carrier, Receipt } from "#carriers";
 import { DAY_MS, idFloor, newIdOf, type Queryable, sql, type Transaction } from "#platform";
 import { type ArrivedReceipt, endOfNumber, LONGEST_WAIT_MS } from "./match-receipts.ts";
 
-/** Keeps receipts that match no submission yet, and none from before a time, or to somebody else. */
+/** Keeps unmatched receipts for submissions from `since` on, to their recipient if one is named. */
 export async function parkReceipts(
   tx: Transaction,
   unmatched: (ArrivedReceipt & { since: Date; recipientEnd?: string | undefined })[],
@@ -22,13 +22,13 @@ export async function parkReceipts(
            as u (parked_id, carrier_id, receipt, raw, at, parked_at, since, recipient_end)`);
 }
 
-/** Longer than a carrier takes for the answer that a receipt has overtaken, by the clock of the database. */
+/** Longer than the answer that a receipt overtook can take, by the database clock. */
 const LONG_MS = 60_000;
 
 /**
- * Takes up receipts that were parked because their submission was not recorded yet: those of submissions
- * just recorded, or those since a time that match by now, of so many newest. Those that never match are not
- * looked at for ever, and not all of them where somebody else's come by the thousand.
+ * Takes out receipts that were parked because their submission was not recorded yet: either those
+ * of submissions just recorded, or those parked since a time that match by now. Only the newest are
+ * looked at, so that a flood of receipts that never match stays bounded.
  */
 export async function takeParked(
   tx: Transaction,
@@ -37,8 +37,8 @@ export async function takeParked(
     | { since: Date; newest: number },
   limit: number,
 ): Promise<ArrivedReceipt[]> {
-  // Each step is one for which there is one index, and is not run again for the rows of another: while this
-  // table was empty, and the plan is made for that, everything else seems as good.
+  // Each step has exactly one index and does not rerun for each row of another. Otherwise a plan
+  // made while this table was empty rates every path alike, and picks a slow one.
   const condition = Array.isArray(wanted)
     ? sql`p.parked_id = any (array(
              select m.parked_id
@@ -85,17 +85,17 @@ type ParkedReceipt = {
   is_long: boolean;
 };
 
-/** Those of one millisecond by their ids, which count them: the first final one decides. */
+/** Within one millisecond the ids keep the order: the first final receipt decides. */
 function asTheyCame(a: ParkedReceipt, b: ParkedReceipt): number {
   return a.at.getTime() - b.at.getTime() || (a.parked_id < b.parked_id ? -1 : 1);
 }
 
-/** Of carriers that are here no more. */
+/** For carriers that do not run on this node any more. */
 const KEPT_MS = 7 * DAY_MS;
 
 /**
- * Gives up receipts that have waited for as long as their carrier's are kept, the oldest first, no more
- * than `limit` at a time; answers how many. Nothing that they could belong to was recorded in all that time.
+ * Gives up receipts that waited as long as their carrier allows, the oldest first, at most `limit`
+ * at a time; returns how many. No submission they could belong to was recorded in all that time.
  */
 export async function giveUpParked(
   db: Queryable,

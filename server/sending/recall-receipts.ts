@@ -4,8 +4,8 @@ import { type Database, HOUR_MS, idFloor, sql } from "#platform";
 /** The simulator's own memory of receipts dies with its process; a real SMSC's would not. */
 const RECALL_MS = HOUR_MS;
 /**
- * Later than the slowest ending of the simulator, which another node may still be telling. Who starts
- * looks again after this long: what was handed over just before is old enough then.
+ * Longer than the simulator's slowest ending, which another node may still be about to report. A
+ * starting node looks again after this long: by then its latest submissions are old enough.
  */
 export const RECALL_AFTER_MS = 12_000;
 

@@ -3,7 +3,7 @@ import type { Clock } from "#platform";
 
 import type { Recorder } from "./recorder.ts";
 
-/** Stores receipts, and names those that could not be: they alone are answered with an error. */
+/** Stores receipts and returns those that failed: only they are answered with an error. */
 export function receiptSink(recorder: Recorder, clock: Clock): ReceiptSink {
   return {
     async store(arrived) {

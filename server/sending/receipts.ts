@@ -20,9 +20,9 @@ type Surroundings = {
 };
 
 /**
- * Stores receipts with the submissions they belong to and moves the messages they finish. States
- * only move forward: a receipt for a message that has ended is kept and changes nothing. One that
- * matches no submission yet is parked, for whoever records that submission. Answers how many were.
+ * Stores receipts with their submissions and moves the messages they finish. States only move
+ * forward: a receipt for a message that has ended is kept and changes nothing. Receipts that match
+ * no submission yet are parked until it is recorded. Returns how many were parked.
  */
 export async function applyReceipts(
   tx: Transaction,
@@ -58,8 +58,8 @@ export async function applyReceipts(
     ),
   );
 
-  // Messages of one segment with good receipts alone were not read: whatever other receipts have decided
-  // since the match, delivered is delivered.
+  // The progress of one-segment messages with only good receipts was not read: whatever other
+  // receipts decided since the match, delivered is delivered.
   for (const [messageId, ofOne] of Map.groupBy(matches, ({ message_id }) => message_id)) {
     const open = new Set(ofOne.filter((match) => !match.is_decided).map(({ turn }) => turn));
     if (!segments.has(messageId)) segments.set(messageId, new Map([[1, { effect: null, open }]]));
@@ -91,7 +91,7 @@ export async function applyReceipts(
   return unmatched.length;
 }
 
-/** Accounts of messages that these receipts reject, so that they can be locked before anything else. */
+/** The accounts of messages that these receipts reject, to be locked before anything else. */
 export async function findRejected(
   tx: Transaction,
   arrived: ArrivedReceipt[],

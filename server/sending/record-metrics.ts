@@ -5,7 +5,7 @@ const DOUBTS: Doubt[] = ["timeout", "link_lost", "process_lost"];
 
 export type RecordMetrics = ReturnType<typeof recordMetrics>;
 
-/** What `/metrics` tells of answers and receipts as they are stored. */
+/** Metrics of answers and receipts as they are stored. */
 export function recordMetrics(metrics: Metrics) {
   const countDoubt = metrics.tally(
     "doubts_total",

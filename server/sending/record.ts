@@ -13,7 +13,9 @@ import type { MatchRules } from "./match-receipts.ts";
 import type { Step } from "./next-step.ts";
 import { findEarlyRejections, settleSent } from "./settle-sent.ts";
 
-/** Nobody told. Last: nothing of the message is sent again. */
+/**
+ * The holder was lost without recording an answer. `isLast`: nothing of the message is sent again.
+ */
 type LostHolder = { kind: "process_lost"; isLast: boolean };
 
 export type Doubt = "timeout" | "link_lost" | "process_lost";
@@ -21,16 +23,16 @@ export type Doubt = "timeout" | "link_lost" | "process_lost";
 /** What became of one submission of one segment, and what follows for its message. */
 export type Submission = {
   message: MessageRow;
-  /** Of the lease under which it was submitted. */
+  /** The epoch of the lease under which it was submitted. */
   epoch: number;
   carrierId: string;
   segment: number;
-  /** Counts the submissions of this segment from 1; 0 where nothing was submitted. */
+  /** The number of this submission of the segment, from 1; 0 if nothing was submitted. */
   turn: number;
-  /** All of a message of several segments, in one piece. */
+  /** Whether it held all of a message of several segments, in one piece. */
   isWhole?: boolean;
   answer: SubmitOutcome | LostHolder | { kind: "none" };
-  /** Null where more segments of the message follow under the same lease. */
+  /** Null if more segments of the message follow under the same lease. */
   step: Exclude<Step, { next: "done" }> | { next: "sent" } | null;
   at: Date;
 };
@@ -40,11 +42,13 @@ type Batch = {
   submissions: Submission[];
   rules: MatchRules;
   listener: MoveListener;
-  /** Accounts that the caller's transaction needs later: all are locked at once, in one order. */
+  /**
+   * Accounts that the caller's transaction locks later: all are locked here at once, in one order.
+   */
   alsoLocked: readonly string[];
 };
 
-/** The messages whose lease this node holds, and the epoch of that lease. */
+/** The messages whose lease this node holds, with its epoch. */
 type Held = ReadonlyMap<string, number>;
 
 export function isHeld(held: Held, { message, epoch }: Submission): boolean {
@@ -94,10 +98,10 @@ type EarlierAnswer = {
 };
 
 /**
- * The late answer to a submission may come while the resend of its segment is on its way, or just before
- * its message is given up. Where the carrier has the segment, a failure of it ends nothing: the next
- * claim goes on from there. Where it refused the segment, the message fails for that, and not for a doubt.
- * One that expires tells the code of the last temporary refusal of its segment.
+ * A late answer to a submission may come while its segment is being resent, or just before its
+ * message is given up. If the carrier accepted the segment, a failure of it ends nothing: the next
+ * claim goes on from there. If the carrier refused it, the message fails for that reason, not for a
+ * doubt. A message that expires reports the code of the segment's last temporary refusal.
  */
 async function withEarlierAnswers(tx: Transaction, told: Submission[]): Promise<Submission[]> {
   const failed = new Set(told.filter(({ step, turn }) => step?.next === "fail" && turn !== 1));
@@ -129,12 +133,12 @@ async function withEarlierAnswers(tx: Transaction, told: Submission[]): Promise<
   });
 }
 
-/** Tells a segment from all others. */
+/** Identifies a segment. */
 export function segmentKey({ message, segment }: Pick<Submission, "message" | "segment">): string {
   return `${message.message_id} ${segment}`;
 }
 
-/** Whether the carrier may have had a part of it earlier, and have reported on that already. */
+/** Whether the carrier may have had a part of it earlier and already reported on that. */
 function isBegunBefore({ message, turn }: Submission): boolean {
   return message.segments > 1 || turn !== 1;
 }
@@ -188,7 +192,7 @@ function outcomeOf({ answer }: Submission): SubmissionOutcome | null {
   }
 }
 
-/** Why it is not known whether the carrier has the segment; null where it is. */
+/** Why it is unknown whether the carrier has the segment; null if there is no doubt. */
 export function doubtOf({ answer }: Submission): Doubt | null {
   if (answer.kind === "in_doubt") return answer.why;
   return answer.kind === "process_lost" ? "process_lost" : null;

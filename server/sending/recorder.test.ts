@@ -14,14 +14,14 @@ import { receiptSink } from "./receipt-sink.ts";
 const api = await startApi({ credits: 100_000 });
 after(() => api[Symbol.asyncDispose]());
 const { db } = api;
-// A sweep is over those of all carriers.
+// A sweep covers the receipts of all carriers.
 beforeEach(() => db.query(sql`delete from parked_receipts`));
 
 test("an answer with a receipt that rejects locks the account before the queue, as a cancellation does", async () => {
   const { message, carrierId, at, record, submission } = await held();
   await record.receipt({ receipt: rejection(carrierId), at });
 
-  // As a cancellation does it: the account first, then the queue row.
+  // Locks as a cancellation does: the account first, then the queue row.
   const stored = await db.transaction(async (tx) => {
     await lockAccounts(tx, [message.account_id]);
     const sent = { answer: accepted("x"), step: { next: "sent" } } as const;
@@ -419,7 +419,7 @@ test("a receipt that has waited for long is of no message to somebody else than 
   for (const { recipient, waitedSeconds, status } of cases) {
     const { message, carrierId, record, submission, at } = await held();
     const receipt = { ...rejection(carrierId), effect: "delivered", recipient } as const;
-    // By the clock of its node it came long before the message: clocks of nodes decide nothing.
+    // By its node's clock it came long before the message: the clocks of nodes decide nothing.
     await record.receipt({ receipt, at: new Date(at.getTime() - 600_000) });
     await db.query(sql`
       update parked_receipts set parked_at = parked_at - make_interval(secs => ${waitedSeconds})`);
@@ -556,8 +556,8 @@ const DOUBT = { kind: "in_doubt", why: "timeout" } as const;
 const accepted = (id: string) => ({ kind: "accepted", carrierMessageId: id, matchId: id }) as const;
 
 /**
- * A message in the hands of a node, what writes down its answers, and the first of them without its answer.
- * Its carrier has nothing else.
+ * A message that a node holds, the recorder of its answers, and its first submission, still without
+ * an answer. Its carrier has no other messages.
  */
 async function held() {
   const nodeId = newId(systemClock.now().getTime());
@@ -575,7 +575,7 @@ async function held() {
   };
 }
 
-/** A message whose only segment a carrier has taken twice: first as x, after a doubt as y. */
+/** A message whose only segment a carrier took twice: first as x and, after a doubt, as y. */
 async function sentTwice() {
   const { nodeId, submission, again, ...rest } = await held();
   const { message, record } = rest;
@@ -587,7 +587,7 @@ async function sentTwice() {
   return rest;
 }
 
-/** Messages that a carrier has all taken as x, each to a recipient of its own, the first the oldest. */
+/** Messages that a carrier all took as x, each to its own recipient; the first is the oldest. */
 async function sharingOneId(count: number, fields: object = {}) {
   const { nodeId, message: first, carrierId, at, record, submission: held1 } = await held();
   const submission = { ...held1, answer: accepted("x"), step: { next: "sent" } as const };
@@ -611,7 +611,7 @@ async function sharingOneId(count: number, fields: object = {}) {
   };
 }
 
-/** Receipts parked so long ago, which whoever recorded their submission did not see yet, and their sweep. */
+/** Parks receipts of a given age that the recording of their submission did not see, and sweeps. */
 async function sweeping({ monotonicMs }: { monotonicMs: () => number }) {
   const { nodeId, carrierId, at, record, submission } = await held();
   await record.submission({ ...submission, answer: accepted("x"), step: { next: "sent" } });

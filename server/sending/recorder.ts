@@ -27,23 +27,25 @@ type Stored = "stored" | "overtaken";
 export type Recorder = {
   /**
    * Resolves once stored, however long the database is away: the carrier's answer must not be lost.
-   * `overtaken` where the lease had run out and was taken up anew: then it is history alone, and
-   * nothing more of the message may leave under that lease.
+   * Returns `overtaken` if the lease ran out and was taken again: the answer is then only history,
+   * and nothing more of the message may leave under that lease.
    */
   submission(submission: Submission): Promise<Stored>;
   /**
-   * Whether answers wait for so long, or are so many, that no more should leave: each that is not
-   * stored when the process dies is in doubt, and goes out twice.
+   * Whether so many answers wait, or for so long, that no more should leave: every answer not
+   * stored when the process dies is in doubt, and its segment goes out twice.
    */
   isBehind(): boolean;
-  /** Rejects when it cannot be stored now: the carrier repeats it. */
+  /** Rejects if it cannot be stored now; the carrier then repeats it. */
   receipt(receipt: ArrivedReceipt): Promise<void>;
   /** When a batch was last stored, by the monotonic clock. */
   storedAtMs(): number;
-  /** Applies receipts that were parked and match by now; answers how many. */
+  /** Applies parked receipts that match by now; returns how many. */
   sweepParked(): Promise<number>;
   lastHour(carrierId: string): CarrierHour;
-  /** Waits for what is being stored. What cannot be stored by then is left to its lease, in doubt. */
+  /**
+   * Waits for what is being stored. Anything that cannot be stored is left to its lease, in doubt.
+   */
   stop(): Promise<void>;
 };
 
@@ -58,28 +60,30 @@ type Deps = {
   tracer?: Tracer | undefined;
 };
 
-/** Under load a batch waits for the database nine times, however large it is. */
+/** A batch makes nine round trips to the database under load, whatever its size. */
 const MAX_ITEMS = 2_000;
-/** More than all windows of all carriers together; receipts beyond it are repeated by their carrier. */
+/**
+ * More than all windows of all carriers together. Receipts beyond it are repeated by their carrier.
+ */
 const MAX_WAITING = 100_000;
 const RETRY_MS = 500;
-/** Under full load answers wait for half a second, and hardly ever for a whole one. */
+/** At full load answers wait for half a second, and rarely for a whole one. */
 const BEHIND_MS = 3_000;
 const MAX_UNSTORED = 4_000;
 const PARKED_PAGE = 500;
 /**
- * Whoever records a submission applies its parked receipts with it. A sweep finds those that were parked at
- * the same moment, and so were missed: it looks at the last minute in every pass, and once a minute at the
- * last hour, because what has waited for longer than a moment hardly ever matches any more.
+ * Recording a submission applies its parked receipts too, but misses those parked at the same
+ * moment. A sweep finds them: every pass looks at the last minute, and one pass a minute at the
+ * last hour, as what has waited for longer than a moment rarely matches any more.
  */
 const SWEPT_MS = 60_000;
 const SWEPT_RARELY_MS = 3_600_000;
-/** Looked at in a tenth of the time that a statement has. */
+/** Reading this many takes a tenth of the statement timeout. */
 const MOST_SWEPT = 20_000;
 
 /**
- * Writes what carriers answer and report. Submissions and receipts share one queue and one batch at
- * a time: a receipt never overtakes the answer that came before it, and both are one transaction.
+ * Stores what carriers answer and report. Submissions and receipts share one queue and one batch at
+ * a time: a receipt never overtakes the answer before it, and both are in one transaction.
  */
 export function recorder(deps: Deps): Recorder {
   const { db, clock, log, metrics } = deps;
@@ -108,11 +112,11 @@ export function recorder(deps: Deps): Recorder {
   let isStopped = false;
   let isAway = false;
   let sweptRarelyAtMs = Number.NEGATIVE_INFINITY;
-  /** When each answer came, oldest first. */
+  /** When each unstored answer came, oldest first. */
   const unstored = new Map<Submission, number>();
   metrics.batchWaiting(() => [{ labels: { kind: "record" }, value: record.waiting }]);
 
-  /** Once for all that wait. */
+  /** Logs once for all answers that wait. */
   function tellAway(error: unknown): "later" {
     if (!(error instanceof DatabaseUnavailable)) throw error;
     const count = unstored.size;
@@ -150,12 +154,12 @@ export function recorder(deps: Deps): Recorder {
     sweepParked() {
       const nowMs = clock.monotonicMs();
       const isRare = nowMs - sweptRarelyAtMs >= SWEPT_MS;
-      // Also where it fails: what was parked just now must not wait for it.
+      // Set before it may fail: a failing rare sweep must not block the frequent ones.
       if (isRare) sweptRarelyAtMs = nowMs;
       const since = new Date(clock.now().getTime() - (isRare ? SWEPT_RARELY_MS : SWEPT_MS));
       return db.transaction(async (tx) => {
         const parked = await takeParked(tx, { since, newest: MOST_SWEPT }, PARKED_PAGE);
-        // There may be more.
+        // There may be more, so the next pass is a rare one again.
         if (isRare && parked.length === PARKED_PAGE) sweptRarelyAtMs = Number.NEGATIVE_INFINITY;
         const { rules, listener, hour } = counted;
         const onNoted = (notes: readonly Note[]) => countLate(hour, notes);
@@ -174,8 +178,8 @@ export function recorder(deps: Deps): Recorder {
 type Counted = Deps & { counts: RecordMetrics; hour: LastHour };
 
 /**
- * A batch locks the messages that were answered first, then those that were reported on, each by id: two
- * nodes may wait for each other. The one that is told so goes second.
+ * A batch locks first the messages that were answered, then those with receipts, each group by id.
+ * Two nodes may therefore deadlock. The one that the database aborts tries again.
  */
 async function recordOrAgain(deps: Counted, items: Item[]): Promise<Stored[]> {
   try {
@@ -198,7 +202,7 @@ async function recordBatch(deps: Counted, items: Item[]): Promise<Stored[]> {
     );
     const parked = accepted.length > 0 ? await takeParked(tx, accepted, PARKED_PAGE) : [];
     const arrived = [...parked, ...receipts];
-    // Accounts are locked before queue rows and messages, everywhere: also those that a receipt refunds.
+    // Accounts are locked before queue rows and messages everywhere, also those a receipt refunds.
     const alsoLocked = await accountsToRefund(tx, arrived, { submissions, rules });
     const held = await recordSubmissions(tx, { nodeId, submissions, rules, listener, alsoLocked });
     const onNoted = (notes: readonly Note[]) => {
@@ -217,7 +221,7 @@ async function recordBatch(deps: Counted, items: Item[]): Promise<Stored[]> {
   });
 }
 
-/** A receipt that rejects may belong to an answer of this very batch, which is not stored yet. */
+/** A rejecting receipt may belong to an answer of this very batch, which is not stored yet. */
 async function accountsToRefund(
   tx: Transaction,
   arrived: ArrivedReceipt[],
@@ -228,7 +232,7 @@ async function accountsToRefund(
   return [...own, ...(await findRejected(tx, arrived, rules))];
 }
 
-/** Refusals of our own, such as a text that the carrier's alphabet cannot hold, have no code of it. */
+/** Our own refusals, such as a text the carrier's alphabet cannot hold, have no carrier code. */
 function countRefusals(hour: LastHour, submissions: readonly Submission[]): void {
   for (const { answer, carrierId } of submissions) {
     if (answer.kind === "refused" && answer.carrierCode !== null)

@@ -147,7 +147,7 @@ test("a message that was taken up since a pass looked stays with the carrier tha
   const { carrierAfterPass } = world;
   const messageId = await world.queue();
   await world.waitInVain();
-  // Claimed, the first segment accepted, the next one throttled, and given back.
+  // It was claimed, its first segment was accepted, the next was throttled, and it was given back.
   world.meanwhile = () => world.submitted(messageId, { carrierId: first, outcome: "accepted" });
 
   assert.equal(await carrierAfterPass(messageId), first);
@@ -227,28 +227,28 @@ async function makeWorld() {
   });
   const world = {
     up,
-    /** Each question whether a carrier is up. */
+    /** Records each check whether a carrier is up. */
     asked: [] as string[],
     upElsewhere,
     paused,
     route,
     clock,
     pass,
-    /** Runs when a pass has looked at what waits, and has not moved it yet. */
+    /** Runs when a pass has read what waits and not yet moved it. */
     meanwhile: async () => {},
     queue: async (text = "Hello") => (await queuedMessage(api, { text })).message_id,
-    /** As long as a carrier is waited for. */
+    /** Lets pass the time that a carrier is waited for. */
     async waitInVain(): Promise<void> {
       await pass();
       clock.advance(PATIENCE_MS);
     },
-    /** As if a node that is gone had taken it up. */
+    /** Acts as if a node that is gone had claimed it. */
     lose: (messageId: string) =>
       db.query(sql`
         update send_queue
            set lease_epoch = 1, attempt = 1, leased_by = ${randomUUID()}, due_at = now() - interval '2 minutes'
          where message_id = ${messageId}`),
-    /** As if it had been handed over once and given back; in doubt where nothing was answered. */
+    /** As if it had been handed over once and given back; in doubt if there was no answer. */
     async submitted(
       messageId: string,
       { carrierId, outcome, error }: { carrierId: string; outcome?: string; error?: string },

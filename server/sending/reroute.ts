@@ -9,35 +9,41 @@ import {
 import { type Clock, type Database, remembering, sql } from "#platform";
 import { isUnfit } from "./due-send.ts";
 
-/** A carrier may be away this long before what waits for it goes to the next of its route; from then on, at once. */
+/**
+ * After a carrier was away this long, what waits for it moves to the next of its route, at once.
+ */
 const PATIENCE_MS = 5_000;
 const REROUTE_PAGE = 500;
-/** Looked at in a pass, a second apart: bounds what a long backlog that cannot move costs. */
+/** Pages per pass, once a second: bounds the cost of a long backlog that cannot move. */
 const PAGES_PER_PASS = 10;
 const MAX_CARRIERS = 1_000;
 
 export type RerouteOptions = {
-  /** Whether the operator has paused it: what waits for it then goes on waiting. */
+  /** Whether the operator paused it: what waits for it then keeps waiting. */
   isPaused: (carrierId: string) => boolean;
   /** Whether it can take messages on this node. */
   isUp: (carrierId: string) => boolean;
-  /** Those that other nodes say they are bound to: this one may have no share of the binds. */
+  /**
+   * Carriers that other nodes report they are bound to: this node may have no share of the binds.
+   */
   upElsewhere: () => Promise<ReadonlySet<string>>;
   routing: () => Promise<Routing>;
-  /** These were in the hands of a node that is lost. */
+  /** Called with messages that a lost node held. */
   noteLost: (lost: Stranded[]) => Promise<void>;
-  /** Their carrier was removed, and has a part of them. */
+  /** Called with messages whose carrier was removed and has a part of them. */
   endBegun: (begun: Stranded[]) => Promise<void>;
   clock: Clock;
 };
 
 /**
- * What waits for a carrier that is away goes to the next of its route that is not. A pass looks at so
- * many pages of each carrier, and the next one goes on from there: what cannot move holds up nobody.
+ * Moves what waits for an absent carrier to the next available one of its route. A pass looks at a
+ * few pages per carrier and the next pass continues there: what cannot move delays nothing else.
  */
 export function rerouting(db: Database, options: RerouteOptions): () => Promise<void> {
   const reached = new Map<string, Stranded | undefined>();
-  /** How long each was missed of late: more while something waits for it in vain, less while it is there. */
+  /**
+   * How long each was missed lately: grows while messages wait in vain, shrinks while it is there.
+   */
   const missedMs = new Map<string, number>();
   let lastPassMs = 0;
   return async function pass() {
@@ -59,7 +65,7 @@ export function rerouting(db: Database, options: RerouteOptions): () => Promise<
       const before = missedMs.get(from);
       const ms = before === undefined ? 0 : Math.min(PATIENCE_MS, before + passedMs);
       missedMs.set(from, ms);
-      // However long something has waited: that may be for its turn, and the carrier be back in a moment.
+      // A message's own wait does not count: it may be for its turn, and the carrier soon be back.
       if (ms < PATIENCE_MS) continue;
       const place = { from, after: reached.get(from) };
       reached.set(from, await reroutePages(db, { ...options, isUp }, place));
@@ -69,7 +75,7 @@ export function rerouting(db: Database, options: RerouteOptions): () => Promise<
 
 type Place = { from: string; after: Stranded | undefined };
 
-/** Answers where to go on; undefined after the last page. */
+/** Returns where the next pass goes on; undefined after the last page. */
 async function reroutePages(
   db: Database,
   options: RerouteOptions,
@@ -83,7 +89,7 @@ async function reroutePages(
       limit: REROUTE_PAGE,
     });
     const lost = stranded.filter(({ is_lost }) => is_lost);
-    // They wait again after this, and are found by the next pass.
+    // After this they wait again, and the next pass finds them.
     if (lost.length > 0) await options.noteLost(lost);
     await rerouteFrom(db, options, {
       from,
@@ -101,7 +107,7 @@ async function rerouteFrom(
   { from, stranded }: { from: string; stranded: Stranded[] },
 ): Promise<void> {
   const { carriersFor } = await routing();
-  // Asked once a page: to tell how it is takes a carrier with many binds longer than moving a message.
+  // Asked once a page: for a carrier with many binds it takes longer than moving a message.
   const takesMessages = remembering(MAX_CARRIERS, isUp);
   const messages = await findMessagesOf(db, stranded);
   const again = stranded.filter(({ attempt }) => attempt > 0);
@@ -114,7 +120,7 @@ async function rerouteFrom(
     const route = carriersFor(messages.get(messageId)?.recipient ?? "") ?? [];
     const { isBegun = false, isDoubted = false, unfit = [] } = known.get(messageId) ?? {};
     const mayComeBack = route.includes(from);
-    // As long as the one that is away may take it. After that, one that cannot ends it.
+    // While `from` may take it, skip carriers that cannot hold it. Later, one may end it.
     const isFit = (carrierId: string) => !mayComeBack || !unfit.includes(carrierId);
     const to = route.find(
       (carrierId) => carrierId !== from && takesMessages(carrierId) && isFit(carrierId),
@@ -134,9 +140,9 @@ async function isRemoved(db: Database, carrierId: string): Promise<boolean> {
 }
 
 type Known = {
-  /** Whether a carrier has a segment of it: then it stays there. */
+  /** Whether a carrier has a segment of it: then it stays with that carrier. */
   isBegun: boolean;
-  /** Whether the one that is away may have. Then it stays as long as that one is in its route. */
+  /** Whether the absent carrier may have it: then it stays while that carrier is in its route. */
   isDoubted: boolean;
   /** Carriers whose alphabet cannot hold it. */
   unfit: string[];

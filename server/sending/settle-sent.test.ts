@@ -24,7 +24,7 @@ type Told = { of: keyof typeof HANDED_OVER; state: keyof typeof EFFECTS; isAtOnc
 const told = fc.record<Told>({
   of: fc.constantFrom("first", "again", "second"),
   state: fc.constantFrom("ENROUTE", "DELIVRD", "UNDELIV", "REJECTD"),
-  /** In one batch with the one before. */
+  /** Whether it comes in one batch with the receipt before it. */
   isAtOnce: fc.boolean(),
 });
 const orders = fc.array(told, { minLength: 2, maxLength: 5 });
@@ -74,7 +74,7 @@ test("a segment that was lost before its resend was answered is open again, and 
   assert.deepEqual([before.status, (await message.end()).status], ["SENT", "DELIVERED"]);
 });
 
-/** A sender that is handed messages, to be answered and reported on. */
+/** A sender for messages that the test answers and reports on. */
 function nodeOn(api: TestApi) {
   const { db } = api;
   const nodeId = newId(systemClock.now().getTime());

@@ -11,9 +11,9 @@ import type { MatchRules } from "./match-receipts.ts";
 import { readProgress } from "./submission-receipts.ts";
 
 /**
- * Messages that became SENT after receipts for their segments had come, such as for the first one of
- * a long message: those counted for their segments, and decide now. The caller holds the accounts of
- * `findEarlyRejections`.
+ * Settles messages that became SENT after receipts for their segments had come, such as for the
+ * first of a long message: those receipts were noted and decide now. The caller holds locks on the
+ * accounts of `findEarlyRejections`.
  */
 export async function settleSent(
   tx: Transaction,
@@ -28,7 +28,7 @@ export async function settleSent(
   const moves = messages.flatMap((message) => {
     const { message_id: messageId, carrier_id: carrierId, status } = message;
     const reached = progress.get(messageId) ?? noneYet(message);
-    // A segment that was handed over once more since then is not lost.
+    // A segment that was submitted again since then is not lost.
     const loss = losses.get(messageId)?.find(({ segment }) => isBad(reached.get(segment)?.effect));
     const isAnyDelivered = [...reached.values()].some(({ effect }) => effect === "delivered");
     if (status !== "SENT" || !(loss || isAnyDelivered)) return [];
@@ -43,8 +43,8 @@ type Loss = Ending & { message_id: string; segment: number };
 const DELIVERED: Ending = { effect: "delivered", errorCode: null, carrierCode: null };
 
 /**
- * Of messages that have lost segments: by which receipts. The one that was applied is the first, which
- * their times may not tell: several come at once, and on nodes with other clocks.
+ * The receipts by which messages lost segments. The applied one is the first. Times cannot tell
+ * that: several receipts may come at once, and on nodes whose clocks differ.
  */
 async function readLosses(
   tx: Transaction,
@@ -61,7 +61,7 @@ async function readLosses(
   return Map.groupBy(rows, ({ message_id }) => message_id);
 }
 
-/** Accounts of messages that a receipt has rejected before their last segment was handed over. */
+/** Accounts of messages that a receipt rejected before their last segment was handed over. */
 export async function findEarlyRejections(tx: Transaction, sent: MessageRow[]): Promise<string[]> {
   if (sent.length === 0) return [];
   const rows = await tx.query<{ account_id: string }>(sql`

@@ -12,8 +12,8 @@ type SegmentRow = {
 };
 
 /**
- * What the segments of messages have reached; delivered by any submission is delivered. What is SENT has
- * no others than those on record: a carrier may have had it as one piece, whatever its settings are now.
+ * What the segments of messages have reached; one delivered submission is enough. A SENT message
+ * has only the segments on record: a carrier may have taken it whole, whatever its settings now.
  */
 export async function readProgress(
   tx: Transaction,
@@ -43,11 +43,11 @@ export type Note = Omit<Verdict, "move"> & {
   match: Match;
   receipt: Receipt;
   at: Date;
-  /** Its message had ended before it came. */
+  /** Whether its message had ended before it came. */
   isLate: boolean;
 };
 
-/** A carrier that repeats itself for ever must not make a history that nobody can read. */
+/** Bounds the history if a carrier repeats receipts for ever. */
 const MAX_KEPT = 100;
 
 /** Keeps receipts with the submissions they belong to. */
@@ -59,8 +59,8 @@ export async function noteReceipts(tx: Transaction, notes: Note[]): Promise<void
     applied: isApplied,
     ...(isLoss && { error: receipt.errorCode ?? "UNKNOWN" }),
   }));
-  // Several receipts of one submission in a batch become one update, in the order they came. Ids are
-  // compared as in `accept_messages`.
+  // Several receipts of one submission in a batch become one update, in the order they came. The
+  // ids are compared in the same way as in `accept_messages`.
   await tx.query(sql`
     update submissions s
        set receipts = case when u.effect is null and jsonb_array_length(s.receipts) >= ${MAX_KEPT} then s.receipts

@@ -6,7 +6,7 @@ import { openCarrier } from "./open-carrier.ts";
 
 type Deps = { db: Queryable; clock: Clock; secrets: SecretBox };
 
-/** Binds to the carrier once, asks whether it is there, and unbinds; no message is sent. */
+/** Binds to the carrier once, sends an enquire_link, and unbinds; no message is sent. */
 export async function testCarrier(
   row: CarrierRow,
   { db, clock, secrets }: Deps,

@@ -1,15 +1,19 @@
 import type { SubmitOutcome } from "#carriers";
 import { type Clock, keepNewest } from "#platform";
 
-/** How often a message is tried without losing its place, while few messages are throttled. */
+/** How many tries a message gets without losing its place, while few messages are throttled. */
 const TRIES_ALONE = 5;
-/** How often while MANY are and nothing gets through: whoever took its place would fare no better. */
+/**
+ * The same while MANY are throttled and nothing gets through: another message would fare no better.
+ */
 const TRIES_AMONG_MANY = 10;
 const MANY = 3;
 
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 60_000;
-/** Where no others got through meanwhile, it waits for a fifth of the time since it was first throttled. */
+/**
+ * If no others got through meanwhile, it waits a fifth of the time since it was first throttled.
+ */
 const SHARE_OF_TIME = 0.2;
 
 const MAX_KNOWN = 10_000;
@@ -25,14 +29,16 @@ type Throttled = {
 export type ThrottleWatch = ReturnType<typeof throttleWatch>;
 
 /**
- * How long a message waits that its carrier throttles. The carrier is what waits, a second and more
- * each time, and the message keeps its place. But it may be the only one, such as for a recipient whose
- * own queue is full: then it makes way, and where others get through between its tries, it waits twice
- * as long each time, so that it slows them less and less. In memory: who begins anew learns it again.
+ * How long a throttled message has to wait. At first only the carrier waits, a second or more each
+ * time, and the message keeps its place. But it may be the only one, such as if its recipient's own
+ * queue is full: then it makes way. If others get through between its tries, its wait doubles each
+ * time, so that it slows them less and less. In memory: a new process learns it anew.
  */
 export function throttleWatch(clock: Pick<Clock, "monotonicMs">) {
   const known = new Map<string, Throttled>();
-  /** Submissions that were accepted, and different messages that were throttled since the last of them. */
+  /**
+   * `passes` counts accepted submissions; `held` has the messages throttled since the last of them.
+   */
   let passes = 0;
   const held = new Set<string>();
 
@@ -64,15 +70,15 @@ export function throttleWatch(clock: Pick<Clock, "monotonicMs">) {
 
   return {
     /**
-     * Whether others got through between its last two tries, and again since the last: if it is throttled
-     * once more, that is about this message alone. Once would be too little: where a carrier throttles all,
-     * the first that it lets through overtakes the others.
+     * Whether others got through between its last two tries, and again since the last: one more
+     * throttle is then about this message alone. Once is not enough: if a carrier throttles all,
+     * the first message that it lets through overtakes the others.
      */
     isOvertaken(messageId: string): boolean {
       const each = known.get(messageId);
       return each !== undefined && each.wasOvertaken && passes > each.passes;
     },
-    /** What is left to wait after this answer, which throttles or not. */
+    /** How long the message has to wait after this answer, whether it throttles or not. */
     note(messageId: string, answer: SubmitOutcome): number {
       if (answer.kind === "refused" && answer.temporary)
         return answer.throttled ? throttle(messageId) : 0;

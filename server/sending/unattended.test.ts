@@ -164,7 +164,7 @@ test("what another node gave back meanwhile is not taken up a second time", asyn
 
 const WAITS = { status: "QUEUED", error: null, doubts: 0, ledger: ["charge"], queued: 1 };
 
-/** One message that was accepted; nothing takes it, and nothing else waits. */
+/** One accepted message; no carrier takes it, and nothing else waits. */
 async function makeWorld({ inDoubt = "resend" }: { inDoubt?: "resend" | "fail" } = {}) {
   await db.query(sql`delete from send_queue`);
   const [nodeId, lostId] = [newId(systemClock.now().getTime()), newId(systemClock.now().getTime())];
@@ -197,7 +197,7 @@ async function makeWorld({ inDoubt = "resend" }: { inDoubt?: "resend" | "fail" }
           from send_queue`);
     },
     expire: () => onePass(expireMessages({ db, clock: systemClock, listener: unheard })),
-    /** The database is away for its nth question, counted from 1, and for the one after it. */
+    /** The database is away for the nth query, counted from 1, and the one after it. */
     pass({ awayFrom = Infinity, signal = deps.signal } = {}) {
       let asked = 0;
       const query: typeof db.query = async (statement) => {

@@ -3,15 +3,15 @@ import type { Clock, Database, Log } from "#platform";
 import { readDue, readSegments } from "./due-send.ts";
 import { handOver, type HandOverDeps, type Taker } from "./hand-over.ts";
 
-// Settles messages that were handed over in part, or whose node was lost, while their carrier takes nothing
-// (it is removed, paused or away): otherwise the run of that carrier would do it with its next claim.
+// Settles messages that were partly handed over, or whose node was lost, while their carrier takes
+// nothing (removed, paused or away). Otherwise that carrier's run does it with its next claim.
 
 type Deps = Pick<HandOverDeps, "recorder" | "routing" | "isPaused"> & {
   db: Database;
   clock: Clock;
   log: Log;
   nodeId: string;
-  /** From when on this node stops, the database is asked once and no more. */
+  /** Once this node stops, the database is asked only once. */
   signal: AbortSignal;
   inDoubtOf: (carrierId: string) => Taker["inDoubt"];
 };
@@ -21,12 +21,12 @@ const PAGE = 100;
 const NO_ROUTE = { next: "fail", code: "NO_ROUTE", carrierCode: null } as const;
 
 /**
- * What is past its validity ends: SENT where the carrier has all of it after all, NO_ROUTE where no
- * carrier serves it any more, EXPIRED otherwise, with the doubt noted that a lost node left.
+ * Ends messages past their validity: SENT if the carrier has all of it after all, NO_ROUTE if no
+ * carrier serves the recipient any more, otherwise EXPIRED. Notes the doubt that a lost node left.
  */
 export async function endOverdue(deps: Deps): Promise<number> {
   const { db, clock, nodeId } = deps;
-  // Before they are taken up: what fails after that leaves a lease.
+  // Read before the leases are taken: a failure after that leaves them leased.
   const { carriersFor } = await deps.routing();
   const claims = await leaseOverdue(db, { nodeId, now: clock.now(), limit: PAGE });
   await settle(
@@ -38,7 +38,9 @@ export async function endOverdue(deps: Deps): Promise<number> {
   return claims.length;
 }
 
-/** The doubt is noted that a lost node left, and the message waits again, or ends where its carrier is set so. */
+/**
+ * Notes the doubt that a lost node left. The message waits again, or ends if its carrier is set so.
+ */
 export async function noteLost(deps: Deps, lost: Stranded[]): Promise<void> {
   const claims = await leaseStranded(deps.db, deps.nodeId, lost);
   await settle(
@@ -50,7 +52,7 @@ export async function noteLost(deps: Deps, lost: Stranded[]): Promise<void> {
 
 const CARRIER_GONE = { next: "fail", code: "CARRIER_UNAVAILABLE", carrierCode: null } as const;
 
-/** What a carrier that was removed has a part of can be made whole by nobody. */
+/** Ends messages that a removed carrier has a part of: nobody can complete them. */
 export async function endBegun(deps: Deps, begun: Stranded[]): Promise<void> {
   const claims = await leaseStranded(deps.db, deps.nodeId, begun);
   await settle(
@@ -88,7 +90,7 @@ async function settle(
   }
 }
 
-/** In the place of a carrier: nothing may be submitted to it. */
+/** Stands in for a carrier to which nothing may be submitted. */
 function nobody(carrierId: string, inDoubt: Taker["inDoubt"]): Taker {
   return {
     carrierId,
