@@ -9,13 +9,15 @@ export type Behaviour = {
   } | null;
 };
 
-/** How long an answer stays away before nobody can tell what became of the segment. */
+/** How long the simulators stay silent before the fate of a segment counts as unknown. */
 export const SILENCE_MS = 2000;
 
 const delivered = { state: "DELIVRD", err: "000", when: "after", delayMs: 0 } as const;
 const DELIVERED: Behaviour = { answer: "accept", receipt: delivered };
 
-/** Behaviours by the recipient's last four digits; what is not listed is delivered at once. */
+/**
+ * Behaviours by the recipient's last four digits; to any other recipient, delivery is immediate.
+ */
 const behaviours: Record<string, Behaviour> = {
   "0001": { answer: "accept", receipt: { ...delivered, state: "UNDELIV", err: "001" } },
   "0002": { answer: "refuse", receipt: null },
@@ -34,8 +36,8 @@ export function isSpecial(recipient: string): boolean {
 const THROTTLED_ATTEMPTS = 2;
 
 /**
- * By the recipient and by how often this segment came before, both told from outside: a simulator
- * that starts anew goes on where the last one was.
+ * Depends only on the recipient and on how often this segment came before. The caller passes both,
+ * so a restarted simulator goes on where the last one was.
  */
 export function behaviourOf(
   recipient: string,

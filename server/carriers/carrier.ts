@@ -9,15 +9,15 @@ export type Carrier = {
   readonly inDoubt: "resend" | "fail";
   /** Whether a message of several segments leaves as one submission (`message_payload`). */
   readonly wholeMessages: boolean;
-  /** What those who store and match its receipts must know. */
+  /** What storing and matching its receipts needs to know. */
   readonly receiptRules: ReceiptRules;
   /** How many submissions can leave at once: free window, present rate. Zero while not bound. */
   room(): number;
   /** Called when `room()` may have grown, so that the send loop need not poll for it. */
   onRoom(listener: () => void): void;
   /**
-   * Settles exactly once, also when the connection closes. Rejects only on a bug. What waits for its
-   * turn asks `mayLeave` when the turn has come: this process may have slept meanwhile.
+   * Settles exactly once, even if the connection closes. Rejects only on a bug. A submission that
+   * waits for its turn asks `mayLeave` when the turn comes: this process may have slept meanwhile.
    */
   submit(
     segment: OutgoingSegment,
@@ -31,9 +31,9 @@ export type Carrier = {
 };
 
 export type ReceiptRules = {
-  /** Whether each segment gets a receipt of its own, or the message one for all. */
+  /** Whether each segment gets its own receipt, or the message gets one for all. */
   per: "segment" | "message";
-  /** How long after its submission a receipt may match it: carriers use their ids again. */
+  /** How long after its submission a receipt may match it: carriers reuse their ids. */
   windowMs: number;
   /** How long a receipt that matches nothing is kept. */
   parkedMs: number;
@@ -44,11 +44,11 @@ export type ReceiptRules = {
 export type OutgoingSegment = {
   messageId: string;
   recipient: string;
-  /** Null where the carrier is to fill it. */
+  /** Null if the carrier is to fill it in. */
   sender: string | null;
   /** The segment's own text, already cut; the whole text for a carrier with `wholeMessages`. */
   text: string;
-  /** The message's text, to be judged with its first segment. */
+  /** The whole message's text, checked when its first segment is submitted. */
   wholeText: string;
   encoding: "gsm7" | "ucs2";
   /** 1-based position among `segments`. */
@@ -58,47 +58,49 @@ export type OutgoingSegment = {
   concatReference: number;
   /** What is left of the message's validity. */
   validitySeconds: number;
-  /** Which submission of this segment this is, 1 for the first. */
+  /** The number of this submission of the segment, from 1. */
   attempt: number;
   /** Whether an earlier submission of this segment is in doubt. */
   resent: boolean;
-  /** Whether others got through between its tries: if it is throttled again, that is about this message. */
+  /** Whether others got through between its tries: one more throttle is about this message. */
   isOvertaken: boolean;
 };
 
 /**
- * `in_doubt` is an outcome of its own: octets left and no answer came, so the carrier may or may
- * not have the segment. Policy decides what follows; nobody may take it for a failure.
+ * `in_doubt` is an outcome of its own: something was written and no answer came, so the carrier may
+ * or may not have the segment. Policy decides what follows; it must not be treated as a failure.
  */
 export type SubmitOutcome =
   | {
       kind: "accepted";
-      /** As the carrier gave it, empty where it gave none: then no receipt can ever match. */
+      /** As the carrier gave it; empty if it gave none, and then no receipt can ever match. */
       carrierMessageId: string;
-      /** The same id in the form that receipts are compared with, by the carrier's id rule. */
+      /** The same id, normalized by the carrier's id rule, as receipts are matched against it. */
       matchId: string;
     }
   | {
       kind: "refused";
       temporary: boolean;
-      /** The carrier asked for less: it slows down by itself, and `room()` says when to go on. */
+      /**
+       * The carrier asked for less. The adapter slows down by itself; `room()` tells when to go on.
+       */
       throttled: boolean;
       code: DeliveryErrorCode;
-      /** Null where the refusal is ours: a text that the carrier's alphabet cannot hold. */
+      /** Null if the refusal is ours: a text that the carrier's alphabet cannot hold. */
       carrierCode: string | null;
     }
   | {
       kind: "in_doubt";
       why: "timeout" | "link_lost";
-      /** Only after a time-out on a live link. Settles in bounded time; in_doubt: it never came. */
+      /** Only after a time-out on a live link. Settles in bounded time; `in_doubt` if none came. */
       lateAnswer?: Promise<SubmitOutcome>;
     }
   | { kind: "unsent" };
 
-/** What a receipt says, in our words; storing, matching and parking it belongs to sending. */
+/** What a receipt says, in our terms. The sending room stores, matches and parks it. */
 export type Receipt = {
   carrierId: string;
-  /** What to look for among the `matchId`s, in this order: the exact id, by the id rule, as it stands. */
+  /** The `matchId`s to look for, in this order: the exact id, the id by the id rule, the raw id. */
   carrierMessageIds: string[];
   /** The carrier's own word, such as DELIVRD. */
   state: string;
@@ -109,21 +111,21 @@ export type Receipt = {
   carrierCode: string | null;
   /** Breaks ties between equal ids. */
   recipient: string | null;
-  /** How the PDU begins, to be kept with a receipt that is parked. */
+  /** The beginning of the PDU, kept with a parked receipt. */
   raw: Uint8Array | null;
 };
 
 export type ReceiptSink = {
   /**
-   * Resolves after commit; only then is the carrier answered. Names those that were not stored, where
-   * only some were: the carrier is asked to repeat them. Rejects where none was: all are tried again first.
+   * Resolves after commit; only then is the carrier answered. Returns the receipts not stored if
+   * some were: the carrier is asked to repeat them. Rejects if none was: all are retried first.
    */
   store(receipts: Receipt[]): Promise<readonly Receipt[]>;
-  /** When it last stored anything of anybody's, by the monotonic clock: then it is slow and not stuck. */
+  /** When it last stored anything, by the monotonic clock: tells a slow sink from a stuck one. */
   storedAtMs(): number;
 };
 
-/** Of a link or of a whole carrier, as it is now. */
+/** The current speed of a link or of a whole carrier. */
 export type Speed = {
   submitsPerSecond: number;
   receiptsPerSecond: number;
@@ -135,15 +137,15 @@ export type LinkState = Speed & {
   state: (typeof linkStates)[number];
   since: Date;
   windowInUse: number;
-  /** When the carrier last answered our enquire_link: only an idle link is asked. */
+  /** When the carrier last answered our enquire_link, which only an idle link sends. */
   enquireLinkAt: Date | null;
-  /** Why the link is not bound, or will soon be no more, in words. */
+  /** Why the link is not bound, or soon will not be, in words. */
   problem: string | null;
 };
 
 export type CarrierState = Speed & {
   state: "up" | "degraded" | "down";
-  /** Never while it is down; one that only receives may be up and take none. */
+  /** False while it is down. A carrier that only receives may be up and take none. */
   takesMessages: boolean;
   links: LinkState[];
   counts: CarrierCounts;
@@ -158,7 +160,7 @@ export type CarrierCounts = {
   inDoubt: number;
   lateAnswers: number;
   receipts: number;
-  /** Receipts whose state is a word that nothing maps. */
+  /** Receipts whose state is a word without a mapping. */
   unknownStates: number;
   /** Receipts and requests that could not be understood. */
   unreadable: number;

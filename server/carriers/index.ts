@@ -1,6 +1,6 @@
 /**
  * Carriers: the upstream networks. The Carrier type, the SMPP 3.4 client, the built-in simulator,
- * and an SMSC to test against. They take segments and report what became of them; they know
+ * and an SMSC to test against. Carriers take segments and report what became of them; they know
  * nothing of accounts, credits or SQL, and decide nothing about retries.
  */
 export type {

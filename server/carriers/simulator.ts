@@ -19,8 +19,8 @@ import { Tally } from "./smpp/tally.ts";
 
 export type SimulatorCarrier = Carrier & {
   /**
-   * Sends the receipts of submissions that an earlier process accepted and took along when it
-   * died, as a real SMSC would. One that was sent already is repeated, which changes nothing.
+   * Sends the receipts that an earlier process still owed for accepted submissions when it died, as
+   * a real SMSC would. Repeating a receipt that was already sent changes nothing.
    */
   recall(open: { carrierMessageId: string; recipient: string }[]): void;
 };
@@ -33,10 +33,10 @@ type Deps = {
   receipts: ReceiptSink;
 };
 
-/** How many submissions it takes at once: it answers at once, so this only bounds memory. */
+/** How many submissions it takes at once. It answers immediately, so this only bounds memory. */
 const WINDOW = 10_000;
 
-/** After how long a receipt that could not be stored is sent again. */
+/** The delay before a receipt that could not be stored is sent again. */
 const REPEAT_MS = 1000;
 
 const receiptMeanings: Record<
@@ -79,10 +79,10 @@ class Simulator implements SimulatorCarrier {
   readonly #intake: ReceiptIntake;
   readonly #meter = new Meter();
   readonly #since: Date;
-  /** Ids of this process: no other has its start and its random octets. */
+  /** The prefix of this process's ids. The start time and random bytes make it unique. */
   readonly #idPrefix: string;
   readonly #roomListeners: (() => void)[] = [];
-  /** Receipts that wait for their time, and how to send them before it. */
+  /** Delayed receipts: how to cancel each timer, and how to send its receipt early. */
   readonly #delayed = new Map<() => void, () => void>();
   readonly #tally = new Tally();
   #ids = 0;
@@ -117,7 +117,7 @@ class Simulator implements SimulatorCarrier {
     for (const listener of this.#roomListeners) listener();
   }
 
-  /** Doubts come to their end, and receipts that wait for their time are sent before it. */
+  /** Waits until the open doubts end, and sends delayed receipts early. */
   async stop(): Promise<void> {
     this.#isStarted = false;
     if (this.#silent > 0) await new Promise<void>((resolve) => this.#onQuiet.push(resolve));
@@ -207,7 +207,7 @@ class Simulator implements SimulatorCarrier {
       });
     }
     if (owed.delayMs > 0) this.#sendLater(receipt, owed.delayMs);
-    // Not before the answer has been seen: the answer settles first, then the turn ends.
+    // The answer must be seen first: it settles before this turn of the event loop ends.
     else setImmediate(() => this.#send(receipt));
     return Promise.resolve(outcome);
   }
@@ -230,11 +230,11 @@ class Simulator implements SimulatorCarrier {
     this.#delayed.set(cancel, send);
   }
 
-  /** Until it is stored, as an SMSC repeats what is not answered with ESME_ROK. */
+  /** Repeats it until it is stored, as an SMSC repeats until it gets ESME_ROK. */
   #send(receipt: Receipt, onEnd = (_isStored: boolean) => {}): void {
     const nowMs = this.#deps.clock.monotonicMs();
     const respond = (code: number) => {
-      // Once stopped, nothing is repeated for ever: `recall` is for what is still owed.
+      // After `stop` nothing is repeated: `recall` sends what is still owed.
       if (code === status.ok || !this.#isStarted) onEnd(code === status.ok);
       else this.#deps.clock.timer(REPEAT_MS, () => this.#send(receipt, onEnd));
     };

@@ -19,7 +19,7 @@ type Deps = {
   ) => void;
 };
 
-/** How many segments can be told apart by how often they came. */
+/** How many segments are remembered with how often each came. */
 const SEEN = 10_000;
 
 /** Answers submits as the script says. */
@@ -82,7 +82,7 @@ export class SubmitAnswers {
     const { answer, receipt } = behaviourOf(submit.recipient, { attempt, resent: attempt > 1 });
     switch (answer) {
       case "accept": {
-        // The same text sent once more is a new message.
+        // If the same text comes again, it is a new message.
         this.#seen.delete(segmentKey(submit));
         const asScripted = {
           ...script,
@@ -96,7 +96,7 @@ export class SubmitAnswers {
       case "throttle":
         return connection.send(submitResp(status.throttled, submit.sequence));
       case "silence":
-        // Over a network nobody can say "in doubt": the connection goes, and with it the answer.
+        // SMPP cannot answer "in doubt": the connection is dropped, and the answer with it.
         return this.#deps.later(SILENCE_MS, () => connection.drop());
     }
   }
@@ -120,7 +120,7 @@ export class SubmitAnswers {
     }
   }
 
-  /** How often this very segment has come, this time included. */
+  /** How often this segment has come, this time included. */
   #timesSeen(submit: ReceivedSubmit): number {
     const key = segmentKey(submit);
     const times = (this.#seen.get(key) ?? 0) + 1;

@@ -22,7 +22,7 @@ import { PduSocket } from "./smpp/pdu-socket.ts";
 export type ConnectionEvents = {
   onBind(connection: Connection, bind: Bind, commandId: number, sequence: number): void;
   onSubmit(connection: Connection, message: ShortMessage<Buffer>, sequence: number): void;
-  /** The answer to one of our own requests. */
+  /** The client's answer to one of our own requests. */
   onResponse(connection: Connection, pdu: PduSeen): void;
   /** Every PDU, before it is handled. */
   onPdu(pdu: PduSeen): void;
@@ -34,7 +34,7 @@ export type PduSeen = { commandId: number; status: number; sequence: number };
 /** The longest PDU an ESME may send: a payload of 64 KiB and its fields. */
 const MAX_PDU = 72 * 1024;
 
-/** The SMSC's end of one connection: reads requests, answers what needs no thought. */
+/** The SMSC's end of one connection: reads requests and answers those that need no decision. */
 export class Connection {
   readonly number: number;
   readonly #socket: Socket;
@@ -83,14 +83,15 @@ export class Connection {
     this.#pdus.resume();
   }
 
-  /** After what was sent has left. */
+  /** Closes after what was sent has left. */
   end(): void {
     this.#pdus.outbox.flush();
     this.#socket.destroySoon();
   }
 
   drop(): void {
-    // Reset while it ends, as where the client has just hung up, a socket never closes: the process would not end.
+    // A reset while it ends, as after the client hung up, would never close, and keep the process
+    // up.
     if (this.#socket.writableEnded) this.#socket.destroy();
     else this.#socket.resetAndDestroy();
   }

@@ -4,18 +4,18 @@ import type { Connection, PduSeen } from "./smsc-connection.ts";
 import { type OwedReceipt, receiptPdu } from "./smsc-receipt-pdu.ts";
 import type { ReceiptScript } from "./smsc-script.ts";
 
-/** Receipts that wait for a bind that can receive; more than that are lost, as in a real SMSC. */
+/** How many receipts may wait for a bind that can receive; more are lost, as in a real SMSC. */
 const OWED = 100_000;
 
 type Deps = {
   connections: ReadonlySet<Connection>;
   script: () => ReceiptScript;
   later: (ms: number, run: () => void) => void;
-  /** After how long a receipt that was not taken is sent again. */
+  /** The delay before a receipt that was not taken is sent again. */
   repeatMs: number;
 };
 
-/** The receipts of an SMSC: sent until they are answered with ESME_ROK, on whatever bind there is. */
+/** The receipts of an SMSC: each is sent, on any bind that can receive, until it gets ESME_ROK. */
 export class OwedReceipts {
   readonly #deps: Deps;
   readonly #owed: OwedReceipt[] = [];
@@ -26,7 +26,7 @@ export class OwedReceipts {
     this.#deps = deps;
   }
 
-  /** On the connection that submitted, if it can receive; else on any that can. */
+  /** Sends on the connection that submitted, if it can receive; otherwise on any that can. */
   send(owed: OwedReceipt, submitter: Connection): void {
     const connection = this.#receiverFor(submitter);
     if (connection === undefined) return this.#owe(owed);

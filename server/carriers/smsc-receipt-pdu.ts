@@ -5,7 +5,7 @@ import { writeString } from "./smpp/codec/octets.ts";
 import { encodeTlvs, tag } from "./smpp/codec/tlv.ts";
 import type { ReceiptScript } from "./smsc-script.ts";
 
-/** A receipt that an SMSC owes: for whom, from whom, and what it says. */
+/** A receipt that an SMSC owes. */
 export type OwedReceipt = {
   id: string;
   /** The recipient of the message is the sender of its receipt. */
@@ -14,7 +14,7 @@ export type OwedReceipt = {
   state: string;
   err: string;
   at: Date;
-  /** The receipt quotes how the message begins. */
+  /** The receipt quotes the beginning of the message's text. */
   text: string;
 };
 

@@ -1,10 +1,10 @@
 import type { PduSeen } from "./smsc-connection.ts";
 import type { ReceivedSubmit } from "./smsc-script.ts";
 
-/** Submits and answers are remembered up to so many, and counted for ever. */
+/** How many submits and answers are kept; counting goes on beyond that. */
 const REMEMBERED = 100_000;
 
-/** What an SMSC was sent, and a way to wait for it. */
+/** What an SMSC received, and a way to wait for it. */
 export class SmscRecord {
   readonly received: ReceivedSubmit[] = [];
   readonly deliveryAnswers: { sequence: number; status: number }[] = [];
@@ -48,7 +48,7 @@ export class SmscRecord {
     return new Promise((resolve) => this.#waiting.push({ isMet, resolve }));
   }
 
-  /** Something changed; whoever waited for it is told when it has been handled. */
+  /** Something changed: resolves the waits it fulfils, once the change has been handled. */
   announce(): void {
     if (this.#waiting.length === 0) return;
     queueMicrotask(() => {

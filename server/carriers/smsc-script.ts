@@ -2,23 +2,23 @@ import type { Clock } from "#platform";
 
 import type { Bind } from "./smpp/codec/body.ts";
 
-/** Answers to a submit_sm that need no more than a name. */
+/** Answers to a submit_sm that are told by name alone. */
 export const replies = [
   /** By the recipient's last four digits, as the built-in simulator does. */
   "by_recipient",
-  /** With an id, and later a receipt. */
+  /** Accepts with an id; a receipt follows. */
   "accept",
-  /** Twice: the second answer has a sequence number that nobody waits for any more. */
+  /** Accepts twice: nothing waits for the second answer's sequence number any more. */
   "accept_twice",
-  /** The connection stays open, and nothing comes. */
+  /** Never answers; the connection stays open. */
   "never",
   "throttle",
   "queue_full",
-  /** For good. */
+  /** Refuses permanently. */
   "refuse",
-  /** Closes the connection instead of an answer. */
+  /** Closes the connection instead of answering. */
   "drop",
-  /** Sends its own unbind instead of an answer. */
+  /** Sends its own unbind instead of answering. */
   "unbind",
 ] as const;
 
@@ -27,13 +27,13 @@ export type Reply =
   | (typeof replies)[number]
   | { status: number; withBody?: boolean }
   | { nack: number }
-  /** Octets as they are; `respond` is the answer that would be right. */
+  /** Sends these bytes as they are; `respond` is the correct answer. */
   | { raw: (respond: Buffer) => Buffer }
   | { afterMs: number; reply: Reply };
 
 export const receiptForms = ["text", "tlvs", "text_and_tlvs", "payload", "data_sm"] as const;
 
-/** `before`: the receipt is on its way `delayMs` before the answer is. */
+/** `before`: the receipt is sent `delayMs` before the answer. */
 export const receiptTimes = ["after", "before", "with_answer", "never"] as const;
 
 /** What becomes of an accepted submit. */
@@ -41,24 +41,24 @@ export type ReceiptScript = {
   when: (typeof receiptTimes)[number];
   delayMs: number;
   form: (typeof receiptForms)[number];
-  /** One receipt for each, in this order. */
+  /** One receipt for each state, in this order. */
   states: string[];
   err: string;
-  /** How the receipt spells the id of the answer. */
+  /** How the receipt writes the id from the answer. */
   spellId: (id: string) => string;
   serviceType: string;
   esmClass: number;
-  /** Receipts come in order of their connection's turn, not only on the one that submitted. */
+  /** Receipts go to all receiving connections in turn, not only to the one that submitted. */
   onAnyConnection: boolean;
 };
 
 export type ReceivedSubmit = {
-  /** Counts connections from 1. */
+  /** The number of the connection, from 1. */
   connection: number;
   sequence: number;
   source: { ton: number; npi: number; address: string };
   recipient: string;
-  /** In characters, without its header, whatever it came in. */
+  /** Decoded from whatever encoding it came in, without its header. */
   text: string;
   octets: Buffer;
   esmClass: number;
@@ -72,19 +72,19 @@ export type ReceivedSubmit = {
 export type SmscOptions = {
   host?: string;
   port?: number;
-  /** Anyone may bind unless given. */
+  /** If missing, anyone may bind. */
   credentials?: { systemId: string; password: string };
   tls?: { key: string; cert: string; ca?: string; requestCert?: boolean };
   clock?: Clock;
   answer?: Reply | ((submit: ReceivedSubmit) => Reply);
-  /** The status of the bind's answer; never: there is none. */
+  /** The status in the bind's answer; `never`: there is no answer. */
   bind?: BindReply | ((bind: Bind) => BindReply);
-  /** How ids are made; the number counts from 1. */
+  /** How ids are made; `number` counts from 1. */
   newId?: (number: number) => string;
   receipts?: Partial<ReceiptScript>;
-  /** After how long a receipt that was not taken is sent again. */
+  /** The delay before a receipt that was not taken is sent again. */
   repeatMs?: number;
-  /** How many submits are remembered; 0 for one that only counts. */
+  /** How many submits are remembered; 0 to only count them. */
   remember?: number;
 };
 

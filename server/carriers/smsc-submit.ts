@@ -4,7 +4,7 @@ import { HAS_UDH, type ShortMessage } from "./smpp/codec/body.ts";
 import { findTlv, findTlvInteger, tag } from "./smpp/codec/tlv.ts";
 import type { ReceivedSubmit } from "./smsc-script.ts";
 
-/** What a submit_sm says, as an SMSC understands it. */
+/** Reads a submit_sm as an SMSC does. */
 export function readSubmit(
   message: ShortMessage<Buffer>,
   { connection, sequence }: { connection: number; sequence: number },
@@ -53,7 +53,7 @@ function decode(octets: Buffer, dataCoding: number): string {
     .toString("utf16le");
 }
 
-/** The table read backwards: made from the one that encodes, so the two cannot disagree. */
+/** The encoder's table in reverse, built from the encoder so the two cannot disagree. */
 const characters = new Map<number, string>();
 
 function decodeGsm7(octets: Buffer): string {

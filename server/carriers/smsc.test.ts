@@ -6,7 +6,7 @@ import { boundWorld } from "../../test/support/smpp.ts";
 import { quiet, until } from "../../test/support/until.ts";
 import { command } from "./smpp/codec/header.ts";
 
-// The script's single behaviours are used, and so tested, by the tests of the client.
+// The tests of the client use, and so test, the script's single behaviours.
 
 test("the SMSC answers by the recipient's last four digits, as the built-in simulator does", async () => {
   await using world = await boundWorld({ settings: { status_classes: { "0x58": "temporary" } } });

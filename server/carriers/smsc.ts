@@ -27,7 +27,7 @@ export async function startSmsc(options: SmscOptions = {}): Promise<Smsc> {
 
 const REPEAT_MS = 1000;
 
-/** An SMSC that does as its script says, and remembers what it was sent. */
+/** An SMSC that follows its script and remembers what it was sent. */
 export class Smsc {
   readonly #options: SmscOptions;
   readonly #clock: Clock;
@@ -54,7 +54,7 @@ export class Smsc {
     this.#script = { ...defaultReceipts, ...options.receipts };
     this.#record = new SmscRecord(options.remember);
     this.host = options.host ?? "127.0.0.1";
-    // Ids of two runs differ, as those of a real SMSC should.
+    // The ids of two runs differ, like those of a real SMSC.
     this.#firstId = BigInt(this.#clock.now().getTime()) * 1000n;
     const script = () => this.#script;
     const later = (ms: number, run: () => void) => this.#later(ms, run);
@@ -75,7 +75,7 @@ export class Smsc {
 
   listen(): Promise<void> {
     return new Promise((resolve, reject) => {
-      // One that comes later finds the promise settled, and only its connection is lost.
+      // For a later error the promise is already settled, and only its connection is lost.
       this.#server.on("error", reject);
       this.#server.listen(this.#options.port ?? 0, this.host, () => {
         const address = this.#server.address();
@@ -85,7 +85,7 @@ export class Smsc {
     });
   }
 
-  /** From now on, as the next two. */
+  /** Takes effect from now on, like the next two. */
   answer(answer: NonNullable<SmscOptions["answer"]>): void {
     this.#answer = answer;
   }
@@ -106,7 +106,7 @@ export class Smsc {
     return this.#record.submits;
   }
 
-  /** Resolves with the nth submit since the start, also when it is there already. */
+  /** Resolves with the nth submit since the start, at once if it has come. */
   async submitArrived(nth = 1): Promise<ReceivedSubmit> {
     await this.#record.until(() => this.#record.submits >= nth);
     const submit = this.#record.received[nth - 1];
@@ -114,19 +114,19 @@ export class Smsc {
     return submit;
   }
 
-  /** Resolves when so many binds stand at once. */
+  /** Resolves when this many binds are up at once. */
   bound(binds = 1): Promise<void> {
     const isBound = ({ bound }: Connection) => bound !== null;
     return this.#record.until(() => [...this.#connections].filter(isBound).length >= binds);
   }
 
-  /** Resolves when so many PDUs of that kind have come since the start; with the last of them. */
+  /** Resolves with the last PDU of that kind once this many have come since the start. */
   async pduArrived(commandId: number, nth = 1): Promise<PduSeen> {
     await this.#record.until(() => this.pduCount(commandId) >= nth);
     return this.#record.lastPdu(commandId) as PduSeen;
   }
 
-  /** How many of that kind have come since the start. */
+  /** How many PDUs of that kind have come since the start. */
   pduCount(commandId: number): number {
     return this.#record.pduCount(commandId);
   }
@@ -136,7 +136,7 @@ export class Smsc {
     return this.#record.deliveryAnswers;
   }
 
-  /** Sends octets as they are on the connection that bound last. */
+  /** Sends these bytes as they are on the connection that bound last. */
   sendRaw(octets: Buffer): void {
     this.#last().send(octets);
   }
@@ -149,7 +149,7 @@ export class Smsc {
     return this.#connectionCount;
   }
 
-  /** The connections stay open and nothing is read from them. */
+  /** Keeps the connections open but reads nothing from them. */
   pauseReading(): void {
     for (const connection of this.#connections) connection.pauseReading();
   }
@@ -184,7 +184,7 @@ export class Smsc {
     const server = tls === undefined ? createTcpServer() : createTlsServer(tls);
     const event = tls === undefined ? "connection" : "secureConnection";
     server.on(event, (socket: Socket) => this.#onConnection(socket));
-    // A client that breaks off its handshake is its own problem.
+    // If a client aborts its handshake, that is its own problem.
     server.on("tlsClientError", () => {});
     return server;
   }

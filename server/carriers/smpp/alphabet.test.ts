@@ -9,7 +9,7 @@ function hex(octets: Uint8Array | undefined): string | undefined {
   return octets && Buffer.from(octets).toString("hex");
 }
 
-/** The inverse of packing, written from the standard's picture of the bits. */
+/** The inverse of packing, written from the bit diagrams of the standard. */
 function unpack(packed: Uint8Array, headerOctets: number): number[] {
   const bits = [...packed].flatMap((octet) =>
     Array.from({ length: 8 }, (_, bit) => (octet >> bit) & 1),

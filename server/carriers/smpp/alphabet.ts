@@ -1,15 +1,15 @@
 import { encodeGsm7 } from "#contract/segments";
 
-/** What the SMSC takes octets with `gsm_data_coding` for. */
+/** How the SMSC reads text sent with `gsm_data_coding`. */
 export type Alphabet = "gsm" | "gsm_packed" | "latin1" | "ascii";
 
-/** Octets of the header that concatenated segments begin with; packed septets start after it. */
+/** The length of the header of concatenated segments; packed septets start after it. */
 export const UDH_OCTETS = 6;
 
 /**
- * The octets of a text that was counted as GSM 03.38, in the alphabet the SMSC expects; undefined
- * where one of its characters has none, for nothing is ever substituted. All but packed septets
- * are one octet a character: the SMSC makes the septets, and the text was cut to fit them.
+ * Encodes a text that was counted as GSM 03.38 in the alphabet the SMSC expects. Undefined if the
+ * alphabet lacks one of its characters: nothing is ever substituted. All but packed septets use one
+ * octet per character: the SMSC makes the septets, and the text was cut to fit them.
  */
 export function encodeText(
   text: string,
@@ -37,9 +37,9 @@ const NOT_ASCII = /[^\n\r\f\x20-\x7e]/;
 const CARRIAGE_RETURN = 0x0d;
 
 /**
- * Eight septets in seven octets, the first in the lowest bits. After a header the septets begin
- * on the next septet boundary. Seven bits left over would read as "@", so a carriage return,
- * which handsets do not show, fills them.
+ * Packs eight septets into seven octets, the first in the lowest bits. After a header the septets
+ * begin on the next septet boundary. Seven bits left over would read as "@", so they are filled
+ * with a carriage return, which handsets do not show.
  */
 export function packSeptets(septets: Uint8Array, headerOctets: number): Uint8Array {
   const fillBits = (7 - ((headerOctets * 8) % 7)) % 7;

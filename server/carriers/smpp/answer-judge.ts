@@ -27,7 +27,7 @@ type Deps = {
 
 export const UNSENT: SubmitOutcome = { kind: "unsent" };
 
-/** What the answer to a submission, or its absence, means for the message and for the pace. */
+/** Decides what the answer to a submission, or its absence, means for the message and the pace. */
 export class AnswerJudge {
   readonly #deps: Deps;
 
@@ -63,7 +63,7 @@ export class AnswerJudge {
   #judgeAnswered(answer: Extract<SubmitAnswer, { kind: "answered" }>, sent: Sent): SubmitOutcome {
     if (answer.status !== status.ok) return this.#judgeRefusal(answer.status, sent);
     const { settings, pace, tally, onAccepted } = this.#deps;
-    // Receipts are read without the spaces around their ids.
+    // Trimmed, because receipts are read without the spaces around their ids.
     const messageId = answer.messageId.trim();
     const carrierMessageId = messageId.slice(0, LONGEST_ID);
     pace.answered(sent.atMs, false);

@@ -1,6 +1,6 @@
 import type { Span } from "./setting-values.ts";
 
-/** So that links that were lost together do not come back together. */
+/** Keeps links that were lost together from coming back together. */
 const JITTER = 0.2;
 
 /** The wait before the nth try in a row, counted from 0. */

@@ -28,7 +28,7 @@ const commands = {
   transceiver: command.bindTransceiver,
 };
 
-/** How a connection becomes a bind: it is made, and then the carrier takes the bind, each within its time. */
+/** Turns a connection into a bind: connects and then binds, each within its time limit. */
 export class Binding {
   readonly #deps: Deps;
   #stage: "connecting" | "binding" | "over" = "connecting";
@@ -45,7 +45,7 @@ export class Binding {
     return this.#stage === "binding";
   }
 
-  /** The connection is made. */
+  /** Called once connected: sends the bind. */
   ask(): void {
     const { settings, bind, password, nextSequence, put } = this.#deps;
     this.#stage = "binding";
@@ -54,7 +54,7 @@ export class Binding {
     put(encodeBind(commands[bind], this.#sequence, { ...settings, password: password.reveal() }));
   }
 
-  /** Whether that is the answer to our bind. */
+  /** Whether this is the answer to our bind. */
   takeAnswer(sequence: number, code: number): boolean {
     if (!this.isAsked || sequence !== this.#sequence) return false;
     this.end();
@@ -63,7 +63,7 @@ export class Binding {
     return true;
   }
 
-  /** What to look at where the two sides have not understood each other yet. */
+  /** A hint for when the two sides have not understood each other yet. */
   portDoubt(): string {
     const { settings, socket } = this.#deps;
     if (settings.tls && this.#stage === "connecting" && !socket.connecting)

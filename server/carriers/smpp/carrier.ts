@@ -15,15 +15,15 @@ import { Slots } from "./slots.ts";
 import { submission } from "./submission.ts";
 import { Tally } from "./tally.ts";
 
-/** What this process may use of the carrier: bind slots, and segments a second (0: no limit). */
+/** This process's share of the carrier: bind slots, and segments per second (0: no limit). */
 export type Share = { binds: number; rate: number };
 
 export type SmppCarrier = Carrier & {
-  /** Takes effect at once: links are added, or end in good order. */
+  /** Takes effect at once: links are added, or ended in good order. */
   setShare(share: Share): void;
-  /** Others may have let go of binds: those that the carrier refused for them are tried at once. */
+  /** Other nodes may have closed binds: retries at once those the carrier refused for them. */
   tryAgain(): void;
-  /** Whether a link that the share no longer has room for has yet to end. */
+  /** Whether a link that the share no longer has room for is still closing. */
   readonly isClosing: boolean;
 };
 
@@ -49,7 +49,7 @@ type Waiter = {
   onAbort: (() => void) | null;
 };
 
-/** Ours and not the carrier's: the text does not fit its alphabet. */
+/** Our own refusal, not the carrier's: the text does not fit its alphabet. */
 const CANNOT_CARRY: SubmitOutcome = {
   kind: "refused",
   temporary: false,
@@ -58,13 +58,13 @@ const CANNOT_CARRY: SubmitOutcome = {
   carrierCode: null,
 };
 
-/** Several loops may ask for room at the same moment; what they bring beyond this goes back. */
+/** Several loops may see the same room at once; whatever exceeds this goes back. */
 const MOST_WAITING = 20_000;
 
-/** Several times a receipt that anyone would look at; thousands may be held, and parked at once. */
+/** Several times the size of any real receipt; thousands may be held and parked at once. */
 const RAW_OCTETS = 2048;
 
-/** A carrier over SMPP 3.4: some links, one pace over all of them, receipts to one sink. */
+/** A carrier over SMPP 3.4: several links, one pace for all of them, receipts to one sink. */
 export function smppCarrier(deps: Deps): SmppCarrier {
   return new LinkedCarrier(deps);
 }
@@ -145,8 +145,8 @@ class LinkedCarrier implements SmppCarrier {
 
   setShare(share: Share): void {
     this.#share = share;
-    // The slots first: a share of no binds has the rate 0, which means no limit, and all that waits would
-    // leave at once by a bind that has yet to close.
+    // The slots first: a share of no binds has the rate 0, which means no limit, and everything
+    // waiting would leave at once by a bind that is still closing.
     if (this.#isStarted) this.#slots.resize(share.binds);
     this.#pace.setRate(share.rate);
   }
@@ -172,7 +172,7 @@ class LinkedCarrier implements SmppCarrier {
     signal: AbortSignal,
     mayLeave: () => boolean,
   ): Promise<SubmitOutcome> {
-    // While the pace pauses, what comes goes back: otherwise it would be the probe, and out of order.
+    // While the pace pauses, new segments go back: one would become the probe, out of order.
     const isOpen = this.#isStarted && !this.#pace.isPaused;
     const isPossible = isOpen && !signal.aborted && this.#slots.canSubmit;
     if (!isPossible || this.#waiting.size >= MOST_WAITING) return Promise.resolve(UNSENT);
@@ -189,7 +189,7 @@ class LinkedCarrier implements SmppCarrier {
   state(): CarrierState {
     const { bound, size, reconnects, isUp, canSubmit } = this.#slots;
     return {
-      // A pair with its receiver alone is no use to a message, and others may take what waits.
+      // A pair with only its receiver bound cannot send, and others may take what waits.
       state: !isUp ? "down" : bound < size ? "degraded" : "up",
       takesMessages: canSubmit,
       links: this.#slots.states(this.#pace.isThrottled),
@@ -222,7 +222,7 @@ class LinkedCarrier implements SmppCarrier {
 
   #onRoom(): void {
     if (this.#waiting.size > 0) this.#pump();
-    // Fetched in handfuls: not one claim for each segment that left.
+    // Segments are fetched in handfuls, not with one claim for each that left.
     const isWanted = this.#waiting.size * 2 <= this.#pace.ahead();
     if (this.#isRoomAnnounced || !isWanted) return;
     this.#isRoomAnnounced = true;
@@ -232,7 +232,7 @@ class LinkedCarrier implements SmppCarrier {
     });
   }
 
-  /** Nothing of what waits has left: it goes back, and the order is made anew by whoever claims. */
+  /** Nothing that waits has left: it goes back, and whoever claims it next orders it again. */
   #giveBack(): void {
     for (const waiter of this.#waiting) this.#release(waiter);
   }
@@ -247,7 +247,7 @@ class LinkedCarrier implements SmppCarrier {
     if (waiter.onAbort !== null) waiter.signal.removeEventListener("abort", waiter.onAbort);
   }
 
-  /** Sends what waits, in order, as far as rate and windows go. */
+  /** Sends what waits, in order, as far as the rate and the windows allow. */
   #pump(): void {
     const nowMs = this.#deps.clock.monotonicMs();
     let due = this.#pace.due(nowMs);
@@ -261,7 +261,7 @@ class LinkedCarrier implements SmppCarrier {
     }
   }
 
-  /** False where nothing left, and nothing of the rate was used. */
+  /** False if nothing left and none of the rate was used. */
   #send({ segment, mayLeave, resolve, reject }: Waiter, sent: Sent): boolean {
     const { clock, settings } = this.#deps;
     try {

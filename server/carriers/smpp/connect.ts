@@ -3,12 +3,12 @@ import { checkServerIdentity, connect as connectTls } from "node:tls";
 
 import type { SmppSettings } from "./settings.ts";
 
-/** A connection on its way, and the event that says it is there. */
+/** A connection being made, and the event that says it is ready. */
 export type Dialled = { socket: Socket; readyEvent: "connect" | "secureConnect" };
 
 /**
- * Certificates are verified, and the name in them compared, unless the carrier's settings say
- * otherwise: whoever answers in the SMSC's place would read the password.
+ * The certificate and the name in it are verified unless the carrier's settings say otherwise: an
+ * impostor in the SMSC's place would read the password.
  */
 export function dial(settings: SmppSettings): Dialled {
   const { host, port } = settings;
@@ -19,7 +19,7 @@ export function dial(settings: SmppSettings): Dialled {
   const socket = connectTls({
     host,
     port,
-    // The protocol has no server name for an address; the certificate is compared with it still.
+    // TLS has no server name for an IP address; the certificate is still checked against it.
     ...(isIP(name) === 0 ? { servername: name } : {}),
     checkServerIdentity: (_name, certificate) => checkServerIdentity(name, certificate),
     ...(settings.tlsCa === null ? {} : { ca: settings.tlsCa }),

@@ -1,4 +1,4 @@
-/** What the system and the TLS library call the ways in which a connection fails, in plain words. */
+/** Plain words for the error codes that the system and the TLS library give failed connections. */
 const WORDS: Record<string, string> = {
   ECONNREFUSED: "the carrier refused the connection",
   ECONNRESET: "the carrier reset the connection",
@@ -23,8 +23,8 @@ const WORDS: Record<string, string> = {
 };
 
 /**
- * Why a connection failed, as a clause for people, with the code that a search finds. A host with
- * several addresses fails with a list of errors and no message of its own, but with a code.
+ * Why a connection failed, as a clause for people, with the code to search for. If a host has
+ * several addresses, the error is a list of errors with a code but no message of its own.
  */
 export function connectionProblem(error: unknown): string {
   const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
@@ -35,7 +35,7 @@ export function connectionProblem(error: unknown): string {
   return `the connection failed (${code})`;
 }
 
-/** How a peer ends, or garbles, what it does not understand. */
+/** The errors when a peer closes or garbles a connection that it does not understand. */
 const NOT_UNDERSTOOD = new Set(["ECONNRESET", "EPIPE", "EPROTO", "ERR_SSL_WRONG_VERSION_NUMBER"]);
 
 export function isNotUnderstood({ code = "" }: NodeJS.ErrnoException): boolean {

@@ -1,15 +1,15 @@
 import type { Clock } from "#platform";
 
-/** Where the carrier denies again so soon after it was believed, making the bind anew did not help. */
+/** If the carrier denies again this soon after it was believed, rebinding did not help. */
 const SOON_MS = 600_000;
-/** Then it takes this many times as many denials in a row as before to be believed, up to the most. */
+/** Then it takes this many times as many denials in a row to be believed, up to MOST. */
 const FACTOR = 4;
 const MOST = 64;
 
 /**
- * When a carrier that answers as if a link were not bound is to be believed. A bind that never took
- * anything is doubted at once, any other when it denies twice without taking anything between: a single
- * message may be answered so for ever, whatever the bind, and the others must not wait for it.
+ * Decides when to believe a carrier that answers as if a link were not bound. A bind that never
+ * took anything is doubted at once, any other after two denials with nothing taken between: a
+ * single message may be answered so for ever on any bind, and the others must not wait for it.
  */
 export class Denials {
   readonly #clock: Pick<Clock, "monotonicMs">;
@@ -37,7 +37,7 @@ export class Denials {
     this.#hasAccepted = true;
   }
 
-  /** Whether this one is to be believed. */
+  /** Counts a denial; returns whether to believe it. */
   denied(): boolean {
     const nowMs = this.#clock.monotonicMs();
     if (nowMs - this.#believedAtMs >= SOON_MS) this.#neededSoon = 1;

@@ -98,7 +98,7 @@ test("on a real clock no tenth of a second has more than its share and what a la
     recipients(300).map((to) => world.carrier.submit(segmentTo(to), signal, mayLeave)),
   );
 
-  // Made up twice: a process that stalls while some leave tells their time too late.
+  // Lateness may be made up twice: a process that stalls amid sends reads the time too late.
   const share = 100 + 2 * (1 + 20);
   const inTenth = leftAtMs.map(
     (fromMs) => leftAtMs.filter((atMs) => atMs >= fromMs && atMs < fromMs + 100).length,
@@ -118,7 +118,7 @@ test("room is what leaves within a tenth of a second, not a second's worth", asy
   assert.equal(world.carrier.room(), 5);
 });
 
-/** Hands over a list as a send loop does: oldest first, as much as there is room, what comes back again. */
+/** Hands over a list like a send loop: oldest first, as room allows, retrying what comes back. */
 function handOver({ carrier }: SmppWorld, segments: OutgoingSegment[]) {
   const { signal } = new AbortController();
   const waiting = [...segments];
@@ -343,7 +343,7 @@ test("reading stops while too many receipts wait for the database, and no answer
   let answer: Reply = "accept";
   await using world = await boundWorld({
     clock,
-    // Shorter than the pause, which must not use it up.
+    // Shorter than the pause, which must not use up this time.
     settings: { response_timeout: "4s" },
     store: () => stored.promise,
     smsc: {
@@ -556,7 +556,7 @@ test("a bind that was refused because others held too many is tried at once when
     assert.equal(waits(), !isBound);
     if (!isBound) continue;
     await world.ready();
-    // Neither the wait that is over nor one who tries once more opens another in its place.
+    // Neither the end of the wait nor another try opens another link in its place.
     world.carrier.tryAgain();
     clock.advance(5_000);
     await quiet();

@@ -18,7 +18,7 @@ const receipt = encodeShortMessage(
   }),
 );
 
-/** Everything an SMSC may send, and some things it may not. */
+/** Everything an SMSC may send, and some things that it may not. */
 const fixtures = [
   receipt,
   encodeId({ commandId: command.submitSmResp, status: 0, sequence: 2 }, "id-1"),
@@ -53,7 +53,7 @@ function damaged({ fixture, at, value, how }: Damage): Buffer {
     case "whole":
       return pdu;
     case "flip":
-      // Behind command_length, so that the damage is in this PDU alone.
+      // After command_length, so that only this PDU is damaged.
       pdu[Math.max(4, place)] = value;
       return pdu;
     case "cut":
@@ -71,7 +71,7 @@ function withLength(pdu: Buffer): Buffer {
   return pdu;
 }
 
-/** Sends a valid receipt until one is answered: the connection before it may be past saving. */
+/** Sends a valid receipt until one is answered: the previous connection may be beyond repair. */
 async function assertAlive(world: SmppWorld): Promise<void> {
   const answered = () => world.smsc.deliveryAnswers().length;
   const before = answered();
@@ -111,7 +111,7 @@ test("whatever an SMSC sends, every submit settles once and a valid receipt is s
     world.smsc.sendRaw(Buffer.concat(round.map(damaged)));
   }
   await until("the last connection is quiet", () => world.carrier.room() > 0);
-  // A length that says more than was sent waits for the rest; a new connection ends the wait.
+  // A length larger than what was sent waits for the rest; a new connection ends the wait.
   world.smsc.dropConnections();
   await world.ready();
   await assertAlive(world);

@@ -11,7 +11,7 @@ import { encodeShortMessage } from "./codec/body.ts";
 import { command } from "./codec/header.ts";
 import { encodeTlvs, tag } from "./codec/tlv.ts";
 
-/** Whether the receipt finds the submission that was answered so. */
+/** Whether the receipt finds the submission that got this answer. */
 function isOf(receipt: Receipt, outcome: SubmitOutcome): boolean {
   return outcome.kind === "accepted" && receipt.carrierMessageIds.includes(outcome.matchId);
 }

@@ -17,7 +17,7 @@ import { until } from "../../../test/support/until.ts";
 
 const { signal } = new AbortController();
 
-/** An SMSC made of npm `smpp`, with what it read, and our carrier bound to it. */
+/** An SMSC built on npm `smpp`, what it has read, and our carrier bound to it. */
 async function boundToNpm(given: Record<string, unknown> = {}) {
   const submits: NpmPdu[] = [];
   const seen: string[] = [];

@@ -7,32 +7,32 @@ type Deps = {
   clock: Clock;
   patience: Patience;
   window: Window;
-  /** How long an unbind may wait for its answer, ours and the peer's. */
+  /** How long an unbind may wait for its answer, whether ours or the peer's. */
   limitMs: number;
-  /** Says its sequence number. */
+  /** Sends our unbind; returns its sequence number. */
   unbind: (why: string) => number;
-  /** Ends the connection, as the next one does. */
+  /** Both of these end the connection. */
   answerUnbind: (sequence: number) => void;
   onUnanswered: (problem: string) => void;
 };
 
-/** How long a stop waits for answers; a process that stops is not given much longer. */
+/** How long a stop waits for answers; a stopping process is not given much longer. */
 const DRAIN_MS = 10_000;
 
 /**
- * How a bind ends in good order, at our wish or the peer's: nothing new is submitted, and what is
- * on its way has its time. Our unbind waits until our submits are answered; the answer to the
- * peer's also until its deliveries are.
+ * Ends a bind in good order, at our wish or the peer's: nothing new is submitted, and what is on
+ * its way gets its time. Our unbind waits until our submits are answered; our answer to the peer's
+ * unbind also waits until its deliveries are.
  */
 export class Leaving {
   readonly #deps: Deps;
   #hasBegun = false;
   #onDrained: (() => void)[] = [];
-  /** Of the peer's unbind, which waits for our answer; null where there is none. */
+  /** The sequence number of the peer's unbind that waits for our answer; null if there is none. */
   #theirUnbind: number | null = null;
-  /** Of ours; 0 where there is none. */
+  /** The sequence number of our unbind; 0 if there is none. */
   #ourUnbind = 0;
-  /** The peer's deliveries that wait for our answer. */
+  /** How many of the peer's deliveries wait for our answer. */
   #deliveries = 0;
   #isPaused = false;
   #isOver = false;
@@ -47,7 +47,7 @@ export class Leaving {
     return this.#hasBegun;
   }
 
-  /** Whether the peer wants it. */
+  /** Whether the peer has asked to unbind. */
   get isAsked(): boolean {
     return this.#theirUnbind !== null;
   }
@@ -57,23 +57,25 @@ export class Leaving {
     return this.#ourUnbind !== 0;
   }
 
-  /** Waits for the answers to our submits and for `settled`, and unbinds; resolves when it is over. */
+  /**
+   * Waits for the answers to our submits and for `settled`, then unbinds; resolves when it is over.
+   */
   async leave(settled: () => Promise<void>, why: string): Promise<void> {
     this.#hasBegun = true;
     await this.#drained();
     await settled();
-    // Where the carrier unbinds by itself, ours is not needed.
+    // If the carrier has asked to unbind itself, ours is not needed.
     this.#comply();
     this.#unbind(why);
     await this.#ended.promise;
   }
 
-  /** Whether that is the answer to our unbind. */
+  /** Whether this is the answer to our unbind. */
   takeAnswer(sequence: number): boolean {
     return this.isUnbinding && sequence === this.#ourUnbind;
   }
 
-  /** Takes the peer's unbind; false where there was one already: then the answer is to the last. */
+  /** Takes the peer's unbind; false if one was pending: the answer then goes to the latest. */
   asked(sequence: number): boolean {
     const isFirst = this.#theirUnbind === null;
     this.#theirUnbind = sequence;
@@ -83,12 +85,12 @@ export class Leaving {
     return true;
   }
 
-  /** Does as the peer's unbind asks, where there is one and nothing is on its way any more. */
+  /** Answers the peer's unbind, if there is one and nothing is on its way any more. */
   complyIfDone(): void {
     if (this.#deps.window.size === 0 && this.#deliveries === 0) this.#comply();
   }
 
-  /** Submits were answered, or have had their time. */
+  /** Called when submits were answered or timed out. */
   answered(): void {
     if (!this.#hasBegun) return;
     if (this.#deps.window.size === 0) this.#announceDrained();
@@ -104,7 +106,7 @@ export class Leaving {
     this.complyIfDone();
   }
 
-  /** While nothing is read, nothing has had its time. */
+  /** While nothing is read, no time limit runs out. */
   pause(): void {
     this.#isPaused = true;
   }
@@ -114,7 +116,7 @@ export class Leaving {
     if (this.isAsked) this.#limit();
   }
 
-  /** The connection is over, and with it every wait. */
+  /** The connection is over: ends every wait. */
   end(): void {
     this.#isOver = true;
     this.#cancelLimit();
@@ -122,7 +124,7 @@ export class Leaving {
     this.#ended.resolve();
   }
 
-  /** Resolves when our submits are answered, or have had their time. */
+  /** Resolves when our submits are answered or their time is up. */
   async #drained(): Promise<void> {
     if (this.#deps.window.size === 0) return;
     const cancel = this.#deps.clock.timer(DRAIN_MS, () => this.#announceDrained());

@@ -181,7 +181,7 @@ test("a bind whose answer is read while its time-out is judged stands", async ()
     clock,
     smsc: {
       bind: () => {
-        // When the answer has left the SMSC and before we come to read it, the timer falls due.
+        // The timer falls due after the answer has left the SMSC and before we read it.
         queueMicrotask(() => setImmediate(() => clock.advance(15_000)));
         return 0;
       },
@@ -382,7 +382,7 @@ test("a link that answers a submission stands, though it does not answer enquire
   clock.advance(30_000);
 
   const submitted = world.submit();
-  // After the bind and the enquire_link.
+  // Sequence 3 follows the bind and the enquire_link.
   world.smsc.sendRaw(encodeId({ commandId: command.submitSmResp, status: 0, sequence: 3 }, "id"));
   assert.equal((await submitted).kind, "accepted");
   clock.advance(10_000);
@@ -510,7 +510,7 @@ test("an answer that comes while others wait does not excuse them: three time-ou
   clock.advance(100);
   assert.equal((await first).kind, "accepted");
 
-  // First that of the answered one, which finds nothing to judge.
+  // The answered submit's timer fires first and finds nothing to judge.
   clock.advance(29_800);
   await quiet();
   clock.advance(100);
@@ -543,7 +543,7 @@ test("a time-out is not declared for an answer that lies in our own buffer", asy
     clock,
     smsc: {
       answer: () => {
-        // When the answer has left the SMSC and before we come to read it, the timer falls due.
+        // The timer falls due after the answer has left the SMSC and before we read it.
         queueMicrotask(() => setImmediate(() => clock.advance(30_000)));
         return "accept";
       },
@@ -668,7 +668,7 @@ test("a receipt that comes to a test of the bind is refused for now, so that the
   const receipt = encodeShortMessage(head, receiptSaying("id:1 stat:DELIVRD"));
   await using smsc = await startSmsc();
   smsc.answerBinds(() => {
-    // Behind the answer to the bind, and before the one to enquire_link.
+    // After the answer to the bind, and before the answer to enquire_link.
     queueMicrotask(() => smsc.sendRaw(receipt));
     return status.ok;
   });

@@ -15,7 +15,7 @@ import type { SmppSettings } from "./settings.ts";
 export type LinkEvents = {
   onRoom(): void;
   onDelivery(delivery: Delivery, session: Session, meter: Meter): void;
-  /** The link had a bind that took messages, and has none any more. */
+  /** The link lost a bind, or its bind no longer takes messages. */
   onLost(): void;
 };
 
@@ -31,15 +31,15 @@ type Deps = {
   events: LinkEvents;
 };
 
-/** A bind that took a message or lasted this long was a good one, and the next wait begins small again. */
+/** A bind that took a message or lasted this long was good: the waits start small again. */
 const STABLE_MS = 10_000;
 
 const BIND_DENIED = `the carrier denies the bind: ${statusName(status.invalidBindStatus)}`;
 
-/** Odd PDUs are logged once in this time, with how many there were. */
+/** Odd PDUs are logged at most once in this time, with their count. */
 const ODD_LOG_MS = 10_000;
 
-/** One bind slot: connects, waits after a failure, and puts a new session in the place of the old. */
+/** One bind slot: connects, waits after a failure, and replaces a session that ended. */
 export class Link {
   readonly #deps: Deps;
   readonly #meter: Meter;
@@ -50,7 +50,7 @@ export class Link {
   #since: Date;
   #problem: string | null = null;
   #enquireLinkAt: Date | null = null;
-  /** Failures of the same kind in a row, and the range of waits after them. */
+  /** Consecutive failures of the same kind, and the range of waits after them. */
   #failures = 0;
   #span: Span | null = null;
   #boundAtMs: number | null = null;
@@ -73,7 +73,7 @@ export class Link {
     return this.#deps.bind;
   }
 
-  /** A bind that only waits for its last answers is one no more. */
+  /** A bind that only waits for its last answers no longer counts. */
   get isBound(): boolean {
     return this.#state === "bound" && this.#session?.isLeaving === false;
   }
@@ -90,7 +90,7 @@ export class Link {
     return this.#reconnects;
   }
 
-  /** Only with `room`. */
+  /** Use it only if there is `room`. */
   get session(): Session | null {
     return this.#session;
   }
@@ -117,7 +117,7 @@ export class Link {
     this.#enter("stopped", null);
   }
 
-  /** Others may have let go of a bind: a wait until the carrier has room for one more is over. */
+  /** Other nodes may have closed a bind: ends a wait for the carrier to have room for one more. */
   tryAgain(): void {
     const isRefused = this.#span === this.#deps.settings.reconnectAlreadyBound;
     if (this.#state !== "connection_lost" || !isRefused) return;
@@ -130,7 +130,9 @@ export class Link {
     this.#denials.accepted();
   }
 
-  /** The carrier says that it knows no bind of ours: believed, it is ended in good order and made anew. */
+  /**
+   * The carrier says it knows no bind of ours: if believed, it ends in good order and is remade.
+   */
   denied(settled: () => Promise<void>): void {
     if (this.#session === null || this.#session.isLeaving || !this.#denials.denied()) return;
     void this.#session.stop(settled, BIND_DENIED);
@@ -155,7 +157,7 @@ export class Link {
     try {
       this.#session = this.#newSession();
     } catch (error) {
-      // A certificate that cannot be read fails before there is a connection.
+      // An unreadable certificate fails before there is a connection.
       this.#onEnd({ why: "lost", problem: connectionProblem(error) });
     }
   }
@@ -199,7 +201,7 @@ export class Link {
     this.#deps.events.onLost();
   }
 
-  /** A peer that sends nothing else must not fill the disk. */
+  /** Limited, because a peer that sends nothing else must not fill the disk. */
   #onOdd(what: string): void {
     const { bind, carrier, clock, log } = this.#deps;
     this.#odd += 1;
@@ -229,7 +231,7 @@ export class Link {
   #waitAfter(end: SessionEnd): void {
     const { bind, carrier, clock, log, random } = this.#deps;
     const span = this.#spanAfter(end);
-    // Tries that failed in another way say nothing about this one.
+    // Failures of another kind say nothing about this one.
     if (span !== this.#span) this.#failures = 0;
     this.#span = span;
     const waitMs = backoffMs(span, this.#failures, random);
@@ -238,7 +240,7 @@ export class Link {
     this.#reconnects += 1;
     this.#enter(isRefused ? "refused" : "connection_lost", end.problem);
     const fields = { carrier, bind, problem: end.problem, waitMs: Math.round(waitMs) };
-    // Wrong credentials need a person; everything else mends itself.
+    // Wrong credentials need a person; everything else fixes itself.
     log[isRefused ? "error" : "warn"](fields, `no bind to ${carrier}: ${end.problem}`);
     this.#cancelWait = clock.timer(waitMs, () => this.#reopen());
   }
@@ -261,7 +263,7 @@ export class Link {
     }
   }
 
-  /** What has no bind has had none since it lost the last, however often it tried again. */
+  /** Without a bind, `since` stays at the loss of the last one, however often it was retried. */
   #enter(state: LinkState["state"], problem: string | null): void {
     const isTurn = (state === "bound") !== (this.#state === "bound") || state === "stopped";
     if (isTurn) this.#since = this.#deps.clock.now();

@@ -29,7 +29,7 @@ test("a peer that is not read from is not judged, though its time was over just 
   assert.equal(deaths(), 0);
 });
 
-/** Of a peer that said something at the start, and nothing since. */
+/** Watches a peer that sent something at the start and nothing since. */
 function watching() {
   const clock = manualClock();
   let [asked, deaths] = [0, 0];

@@ -5,18 +5,18 @@ import type { Patience } from "./patience.ts";
 type Deps = {
   clock: Clock;
   patience: Patience;
-  /** How long the peer may say nothing before it is asked, and how long its answer may take. */
+  /** How long the peer may be silent before it is asked, and how long its answer may take. */
   idleMs: number;
   timeoutMs: number;
-  /** Sends enquire_link; says its sequence number. */
+  /** Sends an enquire_link; returns its sequence number. */
   ask: () => number;
   onAnswer: () => void;
   onDead: () => void;
 };
 
 /**
- * Asks an idle peer whether it is there, and no other. Counted from the last whole PDU: octets
- * that never become one are no sign of life.
+ * Asks an idle peer whether it is alive, and never a busy one. Idle time counts from the last whole
+ * PDU: bytes that never complete one are no sign of life.
  */
 export class Liveness {
   readonly #deps: Deps;
@@ -47,13 +47,13 @@ export class Liveness {
     this.#cancel();
   }
 
-  /** Nobody could be heard for a while, by our own choice. */
+  /** Goes on after a pause in which we chose not to read, so the peer could not be heard. */
   watchAfterPause(pausedMs: number): void {
     this.#lastPduMs += pausedMs;
     this.watch();
   }
 
-  /** Whether that is the answer to our question; then the watch goes on. */
+  /** Whether this is the answer to our enquire_link; if so, the watch goes on. */
   takeAnswer(sequence: number): boolean {
     if (sequence === 0 || sequence !== this.#asked) return false;
     this.stop();
@@ -62,7 +62,7 @@ export class Liveness {
     return true;
   }
 
-  /** It answered something else that we asked: that tells as much. What it sends by itself does not. */
+  /** The peer answered another request of ours, which proves as much. Its own requests do not. */
   answered(): void {
     if (this.#asked === 0) return;
     this.stop();

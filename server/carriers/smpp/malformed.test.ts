@@ -14,7 +14,7 @@ const NOTHING = Buffer.alloc(0);
 const OK = 0;
 const PERMANENT = 0x65;
 
-/** No sequence number that the SMSC itself gives out. */
+/** A sequence number that the SMSC itself never uses. */
 const SEQUENCE = 4711;
 
 const receiptId = { tag: tag.receiptedMessageId, value: Buffer.from("77\0") };
@@ -141,7 +141,7 @@ const understood: Record<string, Case> = {
   "an outbind": { octets: bare(command.outbind, 0, 1), answers: [], receipts: 0 },
 };
 
-/** A valid receipt and an enquire_link behind it, which must be answered whatever came before. */
+/** Sends a valid receipt and then an enquire_link: both must be answered, whatever came before. */
 async function assertAlive({ smsc, receipts }: SmppWorld, expected: Case): Promise<void> {
   const links = smsc.pduCount(command.enquireLinkResp);
   smsc.sendRaw(receipt({}, SEQUENCE + 1));

@@ -32,7 +32,7 @@ const BUCKETS = 100;
 const BUCKETS_PER_DOUBLING = 4;
 const GENERATION_MS = 60_000;
 
-/** Response times of the last one to two minutes, within a fifth of the truth. */
+/** Response times of the last one to two minutes, accurate to a fifth. */
 class Durations {
   #current = new Float64Array(BUCKETS);
   #previous = new Float64Array(BUCKETS);
@@ -69,7 +69,7 @@ function valueAt(counts: Float64Array, rank: number): number {
   return Number((2 ** (at / BUCKETS_PER_DOUBLING - 2)).toPrecision(2));
 }
 
-/** Speed of one link; what it sees, its carrier's meter sees too. */
+/** Measures the speed of one link, and passes everything on to its carrier's meter. */
 export class Meter {
   readonly #parent: Meter | undefined;
   readonly #submits = new Frequency();

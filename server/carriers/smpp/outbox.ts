@@ -1,15 +1,15 @@
 import type { Socket } from "node:net";
 
-/** Room for some hundred submits, so that a slab is made rarely and a write is large. */
+/** Room for some hundred submits: slabs are rarely allocated, and writes are large. */
 const SLAB_OCTETS = 64 * 1024;
 
-/** With this much unsent the peer does not read, and reading from it would only add to it. */
+/** With this much unsent, the peer is not reading, and reading from it would only add more. */
 const TOO_MUCH_UNSENT = 1024 * 1024;
 
 /**
- * What leaves on one connection. PDUs are written one behind the other into a slab, and everything
- * that one turn of the event loop brings leaves in one write. A slab is never used again, because
- * the socket may hold on to it: the garbage collector knows when it is done.
+ * What leaves on one connection. PDUs are written one after another into a slab, and everything
+ * from one turn of the event loop leaves in one write. A slab is never reused, because the socket
+ * may still hold it: the garbage collector knows when it is done.
  */
 export class Outbox {
   readonly #socket: Socket;
@@ -18,10 +18,10 @@ export class Outbox {
   #start = 0;
   #end = 0;
   #isScheduled = false;
-  /** Whether the socket asked for a pause; it announces the end of it by `drain`. */
+  /** Whether the socket asked for a pause, which ends with its `drain` event. */
   isBlocked = false;
 
-  /** `beforeWrite` is called when what was put in is about to be handed to the socket. */
+  /** `beforeWrite` is called just before the contents are handed to the socket. */
   constructor(socket: Socket, beforeWrite: () => void) {
     this.#socket = socket;
     this.#beforeWrite = beforeWrite;
@@ -30,7 +30,7 @@ export class Outbox {
     });
   }
 
-  /** A slab with room for so many octets at `position`; `advance` tells where they end. */
+  /** A slab with room for this many bytes at `position`; `advance` tells where they end. */
   reserve(octets: number): Buffer {
     if (this.#slab.length - this.#end < octets) this.#newSlab(octets);
     return this.#slab;
@@ -66,7 +66,7 @@ export class Outbox {
   #schedule(): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
-    // After the poll phase: what all reads of this turn call for leaves together.
+    // After the poll phase: everything that the reads of this turn caused leaves together.
     setImmediate(() => {
       this.#isScheduled = false;
       this.flush();

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { type ManualClock, manualClock } from "../../../test/support/manual-clock.ts";
 import { Pace } from "./pace.ts";
 
-/** A pace that always has something to send, and the times at which it left. */
+/** A pace that always has something to send, and the times at which it sent. */
 function busyPace(rate: number, { measured = 0 } = {}) {
   const clock = manualClock();
   const sentAtMs: number[] = [];
@@ -204,7 +204,7 @@ for (const { what, rate, share, most } of [
   });
 }
 
-/** A clock whose timers fire that much too late. */
+/** A clock whose timers fire late by that much. */
 function lateClock(clock: ManualClock, lateMs: number): ManualClock {
   return { ...clock, timer: (ms, run) => clock.timer(ms + lateMs, run) };
 }

@@ -2,38 +2,38 @@ import type { Clock } from "#platform";
 
 type Deps = {
   clock: Clock;
-  /** Submits a second that really left, for a carrier without a rate of its own. */
+  /** The measured submits per second, for a carrier without a rate of its own. */
   measured: () => number;
   /** More may leave than a moment ago. */
   onReady: () => void;
 };
 
-/** How far ahead segments may be claimed: they leave one by one, but are fetched together. */
+/** How far ahead segments may be claimed: they leave one by one but are fetched together. */
 const AHEAD_MS = 100;
 
-/** A late timer is made up for, so that the rate holds; a stalled process does not flood. */
+/** Lateness of a timer is made up for, up to this: the rate holds, and a stall floods nobody. */
 const MAKE_UP_MS = 20;
 
-/** The reaction to "slow down": this long nothing, then one probe, then a tenth more a second. */
+/** After a throttle: a pause, then one probe, then a tenth more of the rate each second. */
 const PAUSE_MS = 1000;
 const STEP_MS = 1000;
 const STEP = 0.1;
 const SLOWEST = 1;
 
-/** Sums of intervals are a little off; a segment that is due is not held back for that. */
+/** Sums of intervals are slightly off; a segment that is due must not wait for that. */
 const ROUNDING_MS = 0.001;
 
 /**
- * The rate of a carrier in this process, in segments a second over all its links, evenly spaced:
- * never a second's worth at once, and an idle time gives no credit. When the carrier says that it
- * is too much, the rate falls by half and is won back in steps.
+ * The rate of a carrier in this process, in segments per second over all its links, evenly spaced:
+ * never a second's worth at once, and idle time earns no credit. When the carrier throttles, the
+ * rate is halved and then recovered in steps.
  */
 export class Pace {
   readonly #deps: Deps;
   #mode: "free" | "paused" | "probing" | "recovering" = "free";
-  /** What was agreed; 0 is no limit. */
+  /** The configured rate; 0 means no limit. */
   #agreed: number;
-  /** What holds now, and what it may grow to; 0 is no limit. */
+  /** The rate now, and the rate it may grow back to; 0 means no limit. */
   #limit: number;
   #ceiling: number;
   #nextAtMs = 0;
@@ -55,7 +55,7 @@ export class Pace {
     return this.#mode !== "free";
   }
 
-  /** Nothing leaves until the carrier is probed. */
+  /** Whether nothing may leave until the carrier is probed. */
   get isPaused(): boolean {
     return this.#mode === "paused";
   }
@@ -78,7 +78,7 @@ export class Pace {
     return lateMs < 0 ? 0 : 1 + Math.floor(lateMs / this.#intervalMs);
   }
 
-  /** How many may be claimed: what leaves within the next tenth of a second. */
+  /** How many may be claimed: those that leave within the next tenth of a second. */
   ahead(): number {
     if (this.#mode === "paused") return 0;
     if (this.#mode === "probing") return this.#probeSentAtMs === null ? 1 : 0;
@@ -86,13 +86,13 @@ export class Pace {
     return Math.max(1, Math.floor((this.#limit * AHEAD_MS) / 1000));
   }
 
-  /** One has left. */
+  /** Called when a segment has left. */
   took(nowMs: number): void {
     if (this.#mode === "probing") this.#probeSentAtMs = nowMs;
     if (this.#limit > 0) this.#nextAtMs += this.#intervalMs;
   }
 
-  /** Calls `onReady` when the next one is due; for whoever found that none is. */
+  /** Calls `onReady` when the next segment is due; for a caller that found none due. */
   wake(nowMs: number): void {
     const isWaitingForAnswer = this.#mode === "paused" || this.#mode === "probing";
     if (this.#cancelWake !== null || isWaitingForAnswer || this.#limit === 0) return;
@@ -106,17 +106,17 @@ export class Pace {
     });
   }
 
-  /** What the carrier said to a submit that left at that time; no answer at all counts as none. */
+  /** Takes the answer to a submit that left at that time; no answer counts as not throttled. */
   answered(sentAtMs: number, isThrottled: boolean): void {
     if (this.#mode === "free" && !isThrottled) return;
-    // What was on its way before we slowed down does not say that we are still too fast.
+    // A submit that left before we slowed down does not tell whether we are still too fast.
     if (isThrottled && sentAtMs >= this.#slowedAtMs && this.#mode !== "paused") this.#slowDown();
     else if (this.#mode === "probing" && sentAtMs === this.#probeSentAtMs) this.#recover();
   }
 
   /**
-   * What left at that time was throttled for a reason that seems to be its own; answers whether that is
-   * believed. After a pause, it is believed of one probe only: where a second is throttled, all may be.
+   * A submit that left at that time was throttled, seemingly for its own reason; returns whether to
+   * believe that. After a pause only one probe is believed: if a second is throttled, all may be.
    */
   ignored(sentAtMs: number): boolean {
     if (this.#mode !== "probing" || sentAtMs !== this.#probeSentAtMs) return true;
@@ -127,7 +127,7 @@ export class Pace {
     return true;
   }
 
-  /** Forgets the slowing down, and every timer. */
+  /** Back to the full rate, with no timers. */
   stop(): void {
     this.#cancelWake?.();
     this.#cancelWake = null;

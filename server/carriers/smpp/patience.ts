@@ -1,20 +1,20 @@
-/** Turns of the event loop in which what was already received is read before anything is judged. */
+/** Turns of the event loop for reading what was already received before anything is judged. */
 const TURNS = { atLeast: 2, atMost: 32 };
 
 /**
- * A busy process finds a timer due before it has read the answer that lies in its own buffer. So
- * every judgement on the peer waits until a turn of the event loop brings nothing more to read.
+ * In a busy process a timer may fire before the answer already in its own buffer is read. So every
+ * judgement of the peer waits until a turn of the event loop brings nothing more to read.
  */
 export class Patience {
   #reads = 0;
   #isOver = false;
 
-  /** Something was read. */
+  /** Called when something was read. */
   heard(): void {
     this.#reads += 1;
   }
 
-  /** Nothing is judged any more. */
+  /** After this, nothing is judged. */
   end(): void {
     this.#isOver = true;
   }

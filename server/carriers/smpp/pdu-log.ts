@@ -6,7 +6,7 @@ import { statusName } from "./codec/status.ts";
 
 export type Trace = (direction: "sent" | "received", pdu: Buffer) => void;
 
-/** Logs PDUs as the carrier's setting asks; undefined where it asks for none. */
+/** Logs PDUs as the carrier's setting asks; undefined if logging is off. */
 export function pduLog(
   level: "off" | "headers" | "full",
   { log, carrier }: { log: Log; carrier: string },
@@ -27,8 +27,8 @@ function describeHeader(pdu: Buffer): { command: string; status: string; sequenc
 }
 
 /**
- * The fields that help to find a fault. Texts, passwords and whole numbers are not masked out
- * of a dump but left out of a list: a field that nobody thought of cannot slip through.
+ * The fields that help to find a fault. This is a list of what to log, not a dump with texts,
+ * passwords and whole numbers masked: a field that nobody thought of cannot slip through.
  */
 function describeBody(pdu: Buffer): object {
   switch (readCommandId(pdu)) {
@@ -58,7 +58,7 @@ function describeMessage(message: ShortMessage<Buffer> | undefined): object {
   };
 }
 
-/** The last two digits of a number, to tell two apart without knowing either. */
+/** Keeps only the last two digits, to tell numbers apart without revealing them. */
 function maskNumber(digits: string): string {
   return `${"•".repeat(Math.max(0, digits.length - 2))}${digits.slice(-2)}`;
 }

@@ -7,20 +7,20 @@ import { Outbox } from "./outbox.ts";
 
 type Deps = {
   maxPdu: number;
-  /** Something has come, and is about to be read. */
+  /** Called before received data is read. */
   onRead?: () => void;
-  /** The PDU is only lent. */
+  /** The PDU is only lent: copy it to keep it. */
   onPdu: (frame: Buffer) => void;
-  /** After an impossible length nobody knows where the next PDU begins. */
+  /** Called after an impossible length: the next PDU's start is unknown. */
   onUnreadable: () => void;
-  /** What was put into the outbox is about to be handed to the socket. */
+  /** Called before the outbox's contents are handed to the socket. */
   beforeWrite?: () => void;
 };
 
-/** How long the last octets of a connection may take to leave. */
+/** How long the last bytes of a connection may take to leave. */
 const LINGER_MS = 1000;
 
-/** Whole PDUs in and out of one socket, and nothing of what they mean. */
+/** Reads and writes whole PDUs on one socket, without knowing what they mean. */
 export class PduSocket {
   readonly outbox: Outbox;
   readonly #socket: Socket;
@@ -34,7 +34,7 @@ export class PduSocket {
     socket.on("data", (chunk: Buffer) => {
       onRead?.();
       if (!push(chunk)) return onUnreadable();
-      // A peer that does not read its answers gets no more of them.
+      // If the peer does not read its answers, it gets no more of them.
       if (this.outbox.isStuck) socket.pause();
     });
     socket.on("drain", () => {
@@ -42,7 +42,7 @@ export class PduSocket {
     });
   }
 
-  /** Reads nothing more, until it is told to. */
+  /** Reads nothing more until `resume`. */
   pause(): void {
     this.#isPaused = true;
     this.#socket.pause();
@@ -53,7 +53,7 @@ export class PduSocket {
     this.#socket.resume();
   }
 
-  /** What was put in may still leave, but a peer that does not take it holds up nothing. */
+  /** What was put in may still leave, but a peer that does not read cannot delay the close. */
   close(clock: Clock): void {
     this.outbox.flush();
     if (this.#socket.destroyed) return;

@@ -209,7 +209,7 @@ test("a setting's form or meaning names every word that it takes; error codes ha
   }
 });
 
-/** Which a refusal names. */
+/** The accepted words, as the refusal names them. */
 function wordsTaken(read: () => unknown): string[] {
   try {
     read();

@@ -11,7 +11,7 @@ export type ReadSettings =
   | { outcome: "read"; settings: SmppSettings; warnings: string[] }
   | { outcome: "wrong"; faults: SettingFault[] };
 
-/** Reads the settings of one carrier, by their names; names every one that is wrong, at once. */
+/** Reads the settings of one carrier, keyed by name; reports every wrong one at once. */
 export function readSmppSettings(given: Record<string, unknown>): ReadSettings {
   const faults: SettingFault[] = [];
   const entries = Object.entries<Setting>(smppSettings).map(([key, { name, fallback, parse }]) => {
@@ -62,7 +62,7 @@ function contradictions(settings: SmppSettings): SettingFault[] {
     if (throws(() => createSecureContext({ cert: tlsCert, key: tlsKey })))
       faults.push({ setting: "tls_cert", message });
   }
-  // Node passes over an authority that it cannot read, and then trusts nobody.
+  // Node silently skips an authority that it cannot read, and then trusts nobody.
   const authorities = tlsCa === null ? [] : certificates(tlsCa);
   if (authorities.some((each) => throws(() => new X509Certificate(each))))
     faults.push({ setting: "tls_ca", message: "is not a certificate" });
@@ -88,7 +88,7 @@ function certificates(bundle: string): string[] {
   return bundle.split(/(?=-----BEGIN )/).filter((part) => part.startsWith("-----BEGIN "));
 }
 
-/** What the protocol allows, without the NUL. Many SMSCs take more, so nothing is ever cut. */
+/** The protocol's limits, without the NUL. Many SMSCs take more, so nothing is ever cut. */
 const PROTOCOL_LENGTHS = {
   system_id: 15,
   password: 8,
@@ -128,11 +128,11 @@ export function passwordFault(password: string): string | undefined {
 export type SettingDescription = {
   name: string;
   kind: "value" | "flag" | "file" | "json";
-  /** Null where it must be given, or where nothing is the default. */
+  /** Null if it is required, or if its default is nothing. */
   fallback: string | null;
   isRequired: boolean;
   meaning: string;
-  /** Throws an Error that says what would be right. */
+  /** Throws an Error that says what would be valid. */
   parse: Parse<unknown>;
 };
 

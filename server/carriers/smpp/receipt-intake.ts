@@ -3,7 +3,7 @@ import { type Clock, type Log, severityOf } from "#platform";
 
 import { status } from "./codec/status.ts";
 
-/** Answers whoever brought the receipt. */
+/** Answers the peer that delivered the receipt. */
 export type Respond = (code: number) => void;
 
 type Held = { receipt: Receipt; respond: Respond; receivedAtMs: number; isAnswered: boolean };
@@ -13,29 +13,31 @@ type Deps = {
   sink: ReceiptSink;
   clock: Clock;
   log: Log;
-  /** Too many are held, or few enough again. */
+  /** Too many receipts are held; and few enough again. */
   onFull(): void;
   onRelieved(): void;
 };
 
-/** As many as one commit takes without holding up the next for long: fewer made it the narrowest part. */
+/** As many as one commit takes without delaying the next for long; smaller was a bottleneck. */
 const BATCH = 2000;
 
-/** Held in memory, not stored: above this the carriers are not read from, below half they are again. */
+/** Receipts in memory: at this many reading from the carriers stops, below half of it resumes. */
 const FULL = 5000;
 
-/** How long a receipt may wait for a database that stores nothing before the carrier is asked to repeat it. */
+/**
+ * How long a receipt waits, if nothing is being stored, until the carrier is asked to repeat it.
+ */
 const HOLD_MS = 5000;
 
-/** The same where the database is only slow: carriers wait for an answer no longer than half a minute. */
+/** The same if the database is only slow: carriers wait at most half a minute for an answer. */
 const LONGEST_MS = 15_000;
 
-/** Between two tries to store what could not be stored. */
+/** The pause between tries to store what could not be stored. */
 const RETRY_MS = 250;
 
 /**
- * Receipts on their way to the sink, in batches: what arrives while one commits is the next. Each
- * is answered once, and only after it is stored: a crash before that makes the carrier repeat it.
+ * Passes receipts to the sink in batches: those that arrive during a commit are the next one. Each
+ * is answered once, only after it is stored: after a crash before that, the carrier repeats it.
  */
 export class ReceiptIntake {
   readonly #deps: Deps;
@@ -66,8 +68,8 @@ export class ReceiptIntake {
   }
 
   /**
-   * Resolves when those held now are answered, at the latest by being asked for again. Others may come
-   * all the while: who stops must not wait for a moment without any.
+   * Resolves when the receipts held now are answered, at the latest with a request to repeat them.
+   * Others may keep coming: a stop must not wait for a moment without any.
    */
   settled(): Promise<void> {
     const held = [...this.#storing, ...this.#waiting].filter(({ isAnswered }) => !isAnswered);
@@ -77,7 +79,7 @@ export class ReceiptIntake {
 
   #run(): void {
     this.#isRunning = true;
-    // When the present read is handled to its end, so that all it brought is one batch.
+    // Runs after the current read is fully handled, so that all it brought is one batch.
     queueMicrotask(() => void this.#storeAll());
   }
 
@@ -88,7 +90,7 @@ export class ReceiptIntake {
       this.#release();
       if (!isStored) await this.#deps.clock.sleep(RETRY_MS);
     }
-    // In the same breath as the last look at what waits, or a receipt between the two would stay.
+    // Synchronous with the last check of `#waiting`: a receipt between the two would be left there.
     this.#isRunning = false;
   }
 
@@ -122,8 +124,8 @@ export class ReceiptIntake {
   }
 
   /**
-   * Asks the carrier to repeat what was held too long, also while the sink hangs. Not what is about to
-   * be stored, however slowly: it would be stored again and make a slow database slower.
+   * Asks the carrier to repeat what was held too long, even while the sink hangs. A batch that is
+   * merely slow to store is left out: it would be stored twice and slow the database further.
    */
   #watch(inMs: number): void {
     this.#cancelWatch = this.#deps.clock.timer(inMs, () => {

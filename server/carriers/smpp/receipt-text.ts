@@ -6,10 +6,10 @@ export type ReceiptText = {
 };
 
 /**
- * Reads `id:… sub:… dlvrd:… submit date:… done date:… stat:… err:… text:…` by key, not by
- * position: any case, any order, any of them missing, a space after the colon, keys nobody knows.
- * The first of equal keys counts. What follows `text:` was written by whoever sent the message,
- * and is only read where no id came before it.
+ * Reads `id:… sub:… dlvrd:… submit date:… done date:… stat:… err:… text:…` by key, not by position:
+ * any case, any order, missing keys, a space after the colon, unknown keys. The first of equal keys
+ * counts. What follows `text:` was written by the message's sender and is read only if no id came
+ * before it.
  */
 export function readReceiptText(text: string): ReceiptText {
   const found: ReceiptText = { id: undefined, stat: undefined, err: undefined };
@@ -21,7 +21,7 @@ export function readReceiptText(text: string): ReceiptText {
   return found;
 }
 
-/** The longest key that matters has four letters; anything longer is a key nobody asked for. */
+/** The longest key that matters has four letters; anything longer is ignored. */
 const LONGEST_KEY = 4;
 
 function keyBefore(text: string, colon: number): string {
@@ -30,7 +30,7 @@ function keyBefore(text: string, colon: number): string {
     start -= 1;
     if (colon - start > LONGEST_KEY) return "";
   }
-  // "msg_id:" is a key of its own, and not the id.
+  // "msg_id:" is a key of its own, not the id.
   const isWhole = start === 0 || !isWordCharacter(text.charCodeAt(start - 1));
   return isWhole ? text.slice(start, colon).toLowerCase() : "";
 }
@@ -42,13 +42,13 @@ function valueAfter(text: string, colon: number): string | undefined {
   while (end < text.length && !isSpace(text.charCodeAt(end)) && !isBreak(text, end)) end += 1;
   if (end === start) return undefined;
   const value = text.slice(start, end);
-  // After an empty value the next word is the next key.
+  // If the value is empty, the next word is the next key.
   return start > colon + 1 && NEXT_KEY.test(value) ? undefined : value;
 }
 
 const NEXT_KEY = /^(?:id|sub|dlvrd|stat|err|text):/i;
 
-/** Some carriers leave the key of the state out, and write the bare word. */
+/** Some carriers omit the key of the state and write the bare word. */
 export function bareState(text: string): string | undefined {
   const end = text.search(/\btext:/i);
   return BARE_STATE.exec(end < 0 ? text : text.slice(0, end))?.[1];
@@ -66,7 +66,7 @@ function isWordCharacter(code: number): boolean {
   return isDigit || isLetter(code) || code === 95;
 }
 
-/** Also NUL and the other controls: texts arrive with a terminator that is not theirs. */
+/** Includes NUL and other controls: texts arrive with a terminator that is not theirs. */
 function isSpace(code: number): boolean {
   return code <= 32;
 }

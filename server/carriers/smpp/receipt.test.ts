@@ -18,7 +18,7 @@ function delivered(given: Partial<ShortMessage<Buffer>>, by = settings): Deliver
   return readDelivered(receiptSaying(TEXT, given), by);
 }
 
-/** Id, state, effect, err: what a receipt comes down to. */
+/** The essence of a receipt: id, state, effect, err. */
 function summary(given: Partial<ShortMessage<Buffer>>, by = settings): unknown[] | string {
   const read = delivered(given, by);
   if (read.kind !== "receipt") return read.kind;

@@ -19,18 +19,18 @@ export type ReceiptSettings = {
 export type Delivered =
   | { kind: "receipt"; receipt: Omit<Receipt, "carrierId" | "raw">; isStateKnown: boolean }
   | { kind: "inbound_text" }
-  /** It says that it is a receipt, and nobody can tell of what. */
+  /** Marked as a receipt, but it does not tell for what. */
   | { kind: "unreadable" };
 
-/** Bits of `esm_class` that say what a deliver_sm is; the others say how its text is to be read. */
+/** The bits of `esm_class` that say what a deliver_sm is; the others say how to read its text. */
 const TYPE_BITS = 0x3c;
 const RECEIPT = 0x04;
 const INTERMEDIATE = 0x20;
 
-/** Of a state, a code or a number: what people see of them, and every webhook carries. */
+/** Limits a state, code or number: people see them, and every webhook carries them. */
 const LONGEST_WORD = 64;
 
-/** What a `deliver_sm` or `data_sm` is, and what it says if it is a receipt. */
+/** Reads what a `deliver_sm` or `data_sm` is, and what it says if it is a receipt. */
 export function readDelivered(message: ShortMessage<Buffer>, settings: ReceiptSettings): Delivered {
   const type = message.esmClass & TYPE_BITS;
   const isMarked = type === RECEIPT || type === INTERMEDIATE;
@@ -42,7 +42,7 @@ export function readDelivered(message: ShortMessage<Buffer>, settings: ReceiptSe
   const word = shorten(said.word) ?? "UNKNOWN";
   const name = word.toUpperCase();
   const known = findEffect(name, said.stat?.toUpperCase() ?? name, settings.receiptStates);
-  // An intermediate notification is not the end, whatever state it reports.
+  // An intermediate notification is never final, whatever state it reports.
   const effect = type === INTERMEDIATE ? "none" : (known ?? "none");
   const receipt = {
     carrierMessageIds: matchIds(said.id, settings.receiptId),
@@ -55,31 +55,31 @@ export function readDelivered(message: ShortMessage<Buffer>, settings: ReceiptSe
   return { kind: "receipt", receipt, isStateKnown: known !== undefined };
 }
 
-/** A cut may leave half a character, which no table holds. */
+/** A cut may leave half a character, which the database cannot store. */
 function shorten(word: string | undefined): string | undefined {
   return word?.slice(0, LONGEST_WORD).toWellFormed();
 }
 
 type Said = ReceiptText & {
-  /** The state, in the carrier's word for it. */
+  /** The state, in the carrier's own word. */
   word: string | undefined;
 };
 
-/** TLVs first; what they leave open comes from the text, wherever that stands. */
+/** TLVs come first; what they leave open is read from the text, wherever that is. */
 function readSources(message: ShortMessage<Buffer>, isMarked: boolean): Said {
   const { tlvs } = message;
   const text = readText(message, isMarked);
   const state = findTlvInteger(tlvs, tag.messageState);
   return {
     id: receiptedId(tlvs) ?? text.id,
-    // Many write a zero where they mean nothing by it: it counts only where the text names no state.
+    // Many carriers send a meaningless zero: it counts only if the text names no state.
     word: (state ? undefined : text.stat) ?? stateName(state),
     stat: text.stat,
     err: networkError(tlvs) ?? text.err,
   };
 }
 
-/** One that the protocol lacks is a word too. */
+/** A number that the protocol does not define is kept as a word. */
 function stateName(state: number | undefined): string | undefined {
   return state === undefined ? undefined : (messageStates[state] ?? String(state));
 }
@@ -90,7 +90,7 @@ function receiptedId(tlvs: Buffer): string | undefined {
   return readLatin1(value, 0, stringEnd(value, 0)).trim() || undefined;
 }
 
-/** One octet for the kind of network, two for its code; written as receipts write their `err`. */
+/** One octet for the kind of network, two for its code; formatted like the `err` of receipts. */
 function networkError(tlvs: Buffer): string | undefined {
   const value = findTlv(tlvs, tag.networkErrorCode);
   if (value?.length !== 3) return undefined;
@@ -108,7 +108,7 @@ function readText(message: ShortMessage<Buffer>, isMarked: boolean): ReceiptText
   return { id: text.id ?? more.id, stat: text.stat ?? more.stat, err: text.err ?? more.err };
 }
 
-/** Skips the user data header that `esm_class` announces, unless what follows it is then no receipt. */
+/** Skips the user data header that `esm_class` announces, unless the rest is then no receipt. */
 function readUserData(octets: Buffer, esmClass: number, isMarked: boolean): ReceiptText {
   if ((esmClass & HAS_UDH) === 0 || octets.length === 0) return readOctets(octets, isMarked);
   const behind = readOctets(octets.subarray(1 + (octets[0] ?? 0)), isMarked);
@@ -117,20 +117,20 @@ function readUserData(octets: Buffer, esmClass: number, isMarked: boolean): Rece
 
 function readOctets(octets: Buffer, isMarked: boolean): ReceiptText {
   const found = readString(octets.toString("latin1"), isMarked);
-  // ASCII octets labelled UCS-2 are common, so no label is asked: UCS-2 shows by its zeros.
+  // ASCII labelled as UCS-2 is common, so the label is ignored: UCS-2 shows by its zeros.
   if (found.id !== undefined || octets[0] !== 0) return found;
   const units = Buffer.from(octets.subarray(0, octets.length & ~1));
   return readString(units.swap16().toString("utf16le").toWellFormed(), isMarked);
 }
 
-/** A bare word is taken for the state only where the text is a receipt by its marking. */
+/** A bare word counts as the state only if the message is marked as a receipt. */
 function readString(text: string, isMarked: boolean): ReceiptText {
   const found = readReceiptText(text);
   if (isMarked && found.id !== undefined) found.stat ??= bareState(text);
   return found;
 }
 
-/** By the protocol's words, and the same words written out. */
+/** Effects by the protocol's words, and by the same words in full. */
 const effects = new Map<string, Effect>([
   ["DELIVRD", "delivered"],
   ["DELIVERED", "delivered"],

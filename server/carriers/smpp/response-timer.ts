@@ -9,17 +9,17 @@ type Deps = {
   window: Window;
   /** Submits have just been put in doubt. */
   onTimeout: () => void;
-  /** A bind that answers nothing is dead, though its connection stands. */
+  /** Called when the bind answers nothing: it is dead, though its connection is up. */
   onDead: () => void;
 };
 
 const TIMEOUTS_IN_A_ROW = 3;
 
-/** One timer for all submits in flight: their deadlines are in the order they were sent. */
+/** One timer for all submits in flight: their deadlines follow the order of sending. */
 export class ResponseTimer {
   readonly #deps: Deps;
   #timeoutsInARow = 0;
-  /** When the newest of those that were answered was sent. */
+  /** When the newest answered submit was sent. */
   #answeredFromMs = Number.NEGATIVE_INFINITY;
   #armedForMs = 0;
   #cancel: (() => void) | null = null;
@@ -33,7 +33,7 @@ export class ResponseTimer {
     this.#timeoutsInARow = 0;
   }
 
-  /** Cheap where it is armed already: mostly for an older submit, which is the first to time out. */
+  /** Cheap if already armed, which is mostly for an older submit that times out first. */
   arm(deadlineMs = this.#deps.window.nextDeadlineMs()): void {
     const isArmed = this.#cancel !== null && this.#armedForMs <= (deadlineMs ?? Infinity);
     if (isArmed || deadlineMs === undefined) return;
@@ -42,7 +42,7 @@ export class ResponseTimer {
     this.#armedForMs = deadlineMs;
     const cancel = clock.timer(Math.max(0, deadlineMs - clock.monotonicMs()), () => {
       const firedAtMs = clock.monotonicMs();
-      // Stopped meanwhile, and perhaps armed anew: nothing was read, and the deadlines move.
+      // If it was stopped meanwhile, perhaps rearmed, nothing was read and the deadlines move.
       patience.thenJudge(() => this.#cancel === cancel && this.#judge(firedAtMs));
     });
     this.#cancel = cancel;
@@ -56,7 +56,7 @@ export class ResponseTimer {
   #judge(firedAtMs: number): void {
     this.#cancel = null;
     const expired = this.#deps.window.expire(firedAtMs);
-    // Where one that was sent later is answered, they are lost and the bind is not.
+    // If a later submit was answered, the expired ones are lost but the bind is not.
     this.#timeoutsInARow += expired.filter((sentAtMs) => sentAtMs >= this.#answeredFromMs).length;
     if (this.#timeoutsInARow >= TIMEOUTS_IN_A_ROW) return this.#deps.onDead();
     this.arm();

@@ -3,7 +3,7 @@ import type { Session } from "./session.ts";
 
 export type BindKind = "transmitter" | "receiver" | "transceiver";
 
-/** Why a connection is over; each session ends once, and is never used again. */
+/** Why a connection is over. Each session ends once and is never reused. */
 export type SessionEnd =
   | { why: "bind_refused"; status: number; problem: string }
   | { why: "lost" | "stopped"; problem: string };
@@ -12,23 +12,23 @@ export type SessionEnd =
 export type Delivery = {
   commandId: number;
   sequence: number;
-  /** Undefined where the body cannot be read. */
+  /** Undefined if the body cannot be read. */
   message: ShortMessage<Buffer> | undefined;
-  /** Only lent, like the views in the message: copy what is kept. */
+  /** Only lent, like the views in the message: copy it to keep it. */
   frame: Buffer;
 };
 
 export type SessionEvents = {
   onConnected(): void;
   onBound(): void;
-  /** The peer unbinds: nothing more is submitted, and what is on its way may still be answered. */
+  /** The peer unbinds: nothing more is submitted, but what is on its way may still be answered. */
   onLeaving(problem: string): void;
   /** The peer answered our enquire_link. */
   onEnquired(): void;
   /** A submit was answered, or the socket takes more again. */
   onRoom(): void;
   onDelivery(delivery: Delivery, session: Session): void;
-  /** The peer sent something that belongs to nothing; it costs nothing but a line in the log. */
+  /** The peer sent something that fits nothing; it is only logged. */
   onOdd(what: string): void;
   onEnd(end: SessionEnd): void;
 };

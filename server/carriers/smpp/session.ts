@@ -48,13 +48,13 @@ type Deps = {
 
 const UNBOUND = "the carrier ended the bind";
 
-/** What a generic_nack without a status stands for: it refuses, and does not say why. */
+/** The status assumed for a generic_nack without one: it refuses and gives no reason. */
 const UNKNOWN_ERROR = 0xff;
 
 /**
- * One connection, from connect to close: `Binding` is how it begins, `Leaving` how it ends in good
- * order, and this is what goes on between. A new connection is a new session, so that nothing of the
- * old one leaks into it.
+ * One connection, from connect to close. `Binding` handles its beginning and `Leaving` its orderly
+ * end; this class handles what is between. Each connection gets a new session, so that nothing of
+ * the old one leaks into it.
  */
 export class Session {
   readonly #deps: Deps;
@@ -125,7 +125,7 @@ export class Session {
     return this.#window.size;
   }
 
-  /** It still stands, for the answers on their way, and takes nothing new. */
+  /** Whether it only stays open for the answers on their way and takes nothing new. */
   get isLeaving(): boolean {
     return this.#leaving.hasBegun;
   }
@@ -138,7 +138,9 @@ export class Session {
     return this.#deps.settings.window - this.#window.size;
   }
 
-  /** Only with `room`. `settle` is called exactly once, also when the connection closes. */
+  /**
+   * Call only if there is `room`. `settle` is called exactly once, even if the connection closes.
+   */
   submit(message: ShortMessage, settle: (answer: SubmitAnswer) => void): void {
     const { clock, meter, settings, trace } = this.#deps;
     const { outbox } = this.#pdus;
@@ -156,13 +158,13 @@ export class Session {
     if (this.#pausedAtMs === null) this.#responseTimer.arm(deadlineMs);
   }
 
-  /** Answers a delivery; without effect once the connection is closed: the peer repeats it. */
+  /** Answers a delivery. Has no effect once the connection is closed: the peer repeats it. */
   respond({ commandId, sequence }: Pick<Delivery, "commandId" | "sequence">, code: number): void {
     this.#put(encodeId({ commandId: responseTo(commandId), status: code, sequence }, ""));
     this.#leaving.responded();
   }
 
-  /** Stops reading, and with it every clock that blames the peer for not being heard. */
+  /** Stops reading, and every timer that would blame the peer for its silence. */
   pause(): void {
     if (this.#pausedAtMs !== null || this.#state !== "bound" || this.#leaving.isUnbinding) return;
     this.#pausedAtMs = this.#deps.clock.monotonicMs();
@@ -184,13 +186,13 @@ export class Session {
     if (!isEnding) this.#liveness.watchAfterPause(pausedMs);
   }
 
-  /** Submits no more, waits for the answers and for `settled`, unbinds, closes. */
+  /** Submits no more, waits for the answers and for `settled`, unbinds and closes. */
   async stop(settled: () => Promise<void>, why = "stopped"): Promise<void> {
     if (this.#state === "bound") await this.#leaving.leave(settled, why);
     else this.#end({ why: "stopped", problem: why });
   }
 
-  /** The connection is of no use any more: what was written and not answered is in doubt. */
+  /** The connection is useless now: what was written and not answered is in doubt. */
   #abandon(problem: string): void {
     this.#end({ why: "lost", problem });
   }
@@ -228,7 +230,7 @@ export class Session {
   }
 
   #read(frame: Buffer): void {
-    // A bind can end in the middle of a read; what stands behind it is not ours any more.
+    // A bind can end in the middle of a read; the rest of that read is ignored.
     if (this.#state === "closed") return;
     this.#liveness.heard(this.#nowMs);
     this.#deps.trace?.("received", frame);
@@ -289,13 +291,13 @@ export class Session {
     this.#deps.events.onOdd(what);
   }
 
-  /** There is more room in the window than a moment ago. */
+  /** Called when the window has more room. */
   #onWindow(): void {
     this.#deps.events.onRoom();
     this.#leaving.answered();
   }
 
-  /** Whether that answers a bind, an enquire_link or an unbind of ours. */
+  /** Whether this answers a bind, an enquire_link or an unbind of ours. */
   #onOwnAnswer(sequence: number, code: number): boolean {
     if (this.#binding.takeAnswer(sequence, code)) return true;
     if (!this.#leaving.takeAnswer(sequence)) return this.#liveness.takeAnswer(sequence);
@@ -333,7 +335,7 @@ export class Session {
     return this.#request(command.unbind);
   }
 
-  /** Sends a request without a body; says its sequence number. */
+  /** Sends a request without a body; returns its sequence number. */
   #request(commandId: number): number {
     const sequence = this.#window.nextSequence();
     this.#put(bare(commandId, 0, sequence));

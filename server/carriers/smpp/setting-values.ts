@@ -7,8 +7,8 @@ import type { StatusClass } from "./codec/status.ts";
 import type { IdRule } from "./ids.ts";
 
 /**
- * Takes what JSON or a command line holds; throws an Error that goes on from its name: "must be …". It has
- * no full stop, because several of them may make one sentence. `form` stands for the value in help texts.
+ * Parses a value from JSON or a command line. Errors go on from the setting's name ("must be …"),
+ * with no full stop: several may form one sentence. `form` stands for the value in help texts.
  */
 export type Parse<Value> = Read<Value> & { form: string };
 
@@ -18,7 +18,7 @@ function parser<Value>(form: string, read: Read<Value>): Parse<Value> {
   return Object.assign(read, { form });
 }
 
-/** A wait that doubles from the first to the last value. */
+/** A wait that doubles from `fromMs` up to `toMs`. */
 export type Span = { fromMs: number; toMs: number };
 
 export type TonNpi = { ton: number; npi: number };
@@ -77,7 +77,7 @@ export function optional<Value>(parse: Parse<Value>): Parse<Value | null> {
 
 const UNITS_MS = { ms: 1, s: 1000, m: 60_000, min: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** `30s`, `5m`, `7d`: a bare number would leave the unit to be guessed. */
+/** `30s`, `5m`, `7d`. A bare number is not taken: its unit would be a guess. */
 export function duration(fromMs: number, toMs: number): Parse<number> {
   return parser("DURATION", (given) => {
     const match = /^\s*(\d+(?:\.\d+)?)\s*(ms|s|min|m|h|d)\s*$/.exec(String(given));
@@ -97,7 +97,7 @@ function words(ms: number): string {
   return ms >= 1000 ? `${ms / 1000}s` : `${ms}ms`;
 }
 
-/** `1s-60s`, or one duration where the wait does not grow. */
+/** `1s-60s`, or one duration if the wait does not grow. */
 export function span(fromMs: number, toMs: number): Parse<Span> {
   const parse = duration(fromMs, toMs);
   return parser("FROM-TO", (given) => {
@@ -109,7 +109,7 @@ export function span(fromMs: number, toMs: number): Parse<Span> {
   });
 }
 
-/** Octets, as a number or such as `72KiB`. */
+/** A size in octets: a number, or a form such as `72KiB`. */
 export function size(from: number, to: number): Parse<number> {
   const parse = wholeNumber(from, to);
   return parser("SIZE", (given) => {
@@ -132,7 +132,7 @@ export const pem = parser("FILE", (given): string => {
   throw new Error("must be the contents of a PEM file");
 });
 
-/** `hex_to_decimal,strip_zeros`: one form, and what else does not count. */
+/** `hex_to_decimal,strip_zeros`: one form, and which differences to ignore. */
 export const idRule = parser("RULE", (given): IdRule => {
   const words = String(given)
     .split(/[\s,+]+/)
@@ -178,7 +178,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** By the rule for the sender of a message; a number loses its plus. */
+/** Follows the rule for message senders; a number loses its plus. */
 export const sender = parser("SENDER", (given): string => {
   const judged = judgeSender(String(given));
   if (judged.outcome === "valid") return judged.sender;

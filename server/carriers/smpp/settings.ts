@@ -21,13 +21,13 @@ import {
 } from "./setting-values.ts";
 
 export type Setting<Value = unknown> = {
-  /** As the table of carriers and JSON have it; on the command line with dashes. */
+  /** The name in the carriers table and in JSON; on the command line it has dashes. */
   name: string;
-  /** What holds where nothing is given; undefined: it must be given. */
+  /** The default; undefined if the setting is required. */
   fallback: unknown;
   parse: Parse<Value>;
   meaning: string;
-  /** How a command line takes it; `value` unless said: `flag` needs no value, `file` names a file to read. */
+  /** How the command line takes it, by default a value; `file` names a file to read. */
   kind?: "flag" | "file" | "json";
 };
 
@@ -35,10 +35,10 @@ const timeLimit = duration(10, HOUR_MS);
 const wait = span(10, DAY_MS);
 const octet = wholeNumber(0, 255);
 
-/** Longer than any real one, short enough that no PDU of ours becomes one nobody would read. */
+/** Longer than any real string, but short enough that no PDU of ours gets too long to be read. */
 export const LONGEST_STRING = 255;
 
-/** Every setting of an SMPP carrier but its password, which is kept apart as a secret. */
+/** Every setting of an SMPP carrier except its password, which is kept separately as a secret. */
 export const smppSettings = {
   host: {
     name: "host",

@@ -16,30 +16,30 @@ const slotBinds: Record<SmppSettings["bind"], BindKind[]> = {
 type Deps = {
   bind: SmppSettings["bind"];
   newLink: (bind: BindKind) => Link;
-  /** Resolves when the receipts in hand are answered; a link waits for it before it unbinds. */
+  /** Resolves when the receipts in hand are answered; a link waits for this before it unbinds. */
   settled: () => Promise<void>;
 };
 
 /** The links of a carrier in this process: as many slots as its share allows. */
 export class Slots {
   readonly #deps: Deps;
-  /** Links that are to end, and when they have. */
+  /** Links that are ending; each promise resolves when its link has ended. */
   readonly #stopping = new Map<Link, Promise<void>>();
   #slots: Link[][] = [];
   #links: Link[] = [];
   #turn = 0;
   #isPaused = false;
-  /** Of links that are gone. */
+  /** The reconnects of links that are gone. */
   #formerReconnects = 0;
 
   constructor(deps: Deps) {
     this.#deps = deps;
   }
 
-  /** Adds slots, or ends some in good order: those without a bind first, which may be long in coming. */
+  /** Adds slots or ends some in good order, unbound ones first: their bind may take long. */
   resize(wanted: number): void {
     while (this.#slots.length > wanted) {
-      // Where all are bound it is -1, which is the last.
+      // If all are bound this is -1, the last slot.
       const unbound = this.#slots.findLastIndex((slot) => slot.some(({ isBound }) => !isBound));
       for (const link of this.#slots.splice(unbound, 1).flat()) this.#retire(link);
     }
@@ -56,17 +56,17 @@ export class Slots {
     }
   }
 
-  /** Those that were refused because others hold the carrier's binds. */
+  /** Retries links that were refused because other nodes hold the carrier's binds. */
   tryAgain(): void {
     for (const link of this.#links) link.tryAgain();
   }
 
-  /** Resolves when every link that was to end has ended. */
+  /** Resolves when every ending link has ended. */
   async stopped(): Promise<void> {
     await Promise.all(this.#stopping.values());
   }
 
-  /** Whether a link that was to end has not ended yet. */
+  /** Whether a link is still ending. */
   get isClosing(): boolean {
     return this.#stopping.size > 0;
   }
@@ -75,12 +75,12 @@ export class Slots {
     return this.#links.reduce((sum, link) => sum + (link.isBound ? 1 : 0), 0);
   }
 
-  /** Whether a link is bound that does what the carrier is for. */
+  /** Whether a bound link does what the carrier is for. */
   get isUp(): boolean {
     return this.#deps.bind === "receiver" ? this.bound > 0 : this.canSubmit;
   }
 
-  /** Whether a link is bound by which messages can leave. */
+  /** Whether a bound link can send messages. */
   get canSubmit(): boolean {
     return this.#links.some((link) => link.isBound && link.bind !== "receiver");
   }
@@ -100,7 +100,7 @@ export class Slots {
     return room;
   }
 
-  /** The link with the most room, in turn where they are equal. */
+  /** The session of the link with the most room; equal links take turns. */
   freest(): Session | null {
     let best: Link | undefined;
     this.#turn += 1;
@@ -136,7 +136,7 @@ export class Slots {
     void stopping.finally(() => this.#stopping.delete(link));
   }
 
-  /** A link that is to end still reads its last answers, and receipts before them. */
+  /** An ending link still reads its last answers, and the receipts before them. */
   #reading(): Link[] {
     return [...this.#links, ...this.#stopping.keys()];
   }

@@ -10,16 +10,16 @@ import { validityPeriod } from "./validity.ts";
 const NOTHING = Buffer.alloc(0);
 
 /**
- * The `submit_sm` of a segment; undefined where the carrier's alphabet cannot hold its text, or with
- * the first one the rest of the message: no part of it leaves then, and another carrier may take it.
- * The segment comes cut from the function that counted and priced it: nothing is cut here.
+ * Makes the `submit_sm` of a segment. Undefined if the carrier's alphabet cannot hold its text or,
+ * for the first segment, the whole message: then no part leaves, and another carrier may take it.
+ * The function that counted and priced the text has already cut it: nothing is cut here.
  */
 export function submission(
   segment: OutgoingSegment,
   settings: SmppSettings,
   now: () => Date,
 ): ShortMessage | undefined {
-  // Also where the setting is payload: of a message that began in segments, the rest follows in them.
+  // Even if the setting is payload: a message that began in segments continues in segments.
   const isOneOfMany = segment.segments > 1;
   const hasUdh = isOneOfMany && settings.longMessages !== "sar";
   const text = textOctets(segment, settings, hasUdh ? UDH_OCTETS : 0);
@@ -57,8 +57,8 @@ function textOctets(
 }
 
 /**
- * The longest single segment: 160 septets or characters, or 140 octets of UCS-2 or packed text. What is
- * longer is a whole message, and goes into `message_payload`.
+ * The longest single segment: 160 septets or characters, or 140 octets of UCS-2 or packed text.
+ * Anything longer is a whole message and goes into `message_payload`.
  */
 function isTooLong(octets: Uint8Array, segment: OutgoingSegment, settings: SmppSettings): boolean {
   const isPacked = segment.encoding === "ucs2" || settings.alphabet === "gsm_packed";
@@ -93,12 +93,12 @@ const ALPHANUMERIC = { ton: 5, npi: 0 };
 const DIGITS = /^[0-9]+$/;
 
 function sourceAddress(sender: string | null, settings: SmppSettings): Address {
-  // Left to the carrier to fill.
+  // The carrier fills it in.
   if (sender === null) return { ton: 0, npi: 0, address: "" };
   return { ...(settings.sourceTonNpi ?? formOf(sender)), address: sender };
 }
 
-/** By form and not by a list of letters, which would leave "My-Shop" out. */
+/** By form, not by a list of letters, which would miss "My-Shop". */
 function formOf(sender: string): { ton: number; npi: number } {
   if (!DIGITS.test(sender)) return ALPHANUMERIC;
   return sender.length > 8 ? INTERNATIONAL : SHORT_CODE;

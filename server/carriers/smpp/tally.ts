@@ -2,10 +2,10 @@ import type { CarrierCounts } from "#carriers";
 
 import { statusCode } from "./codec/status.ts";
 
-/** A hostile peer could invent statuses for ever; real ones are a few dozen. */
+/** A hostile peer could invent statuses for ever; there are only a few dozen real ones. */
 const MOST_STATUSES = 1000;
 
-/** What a carrier has counted since its start. */
+/** The counts of a carrier since its start. */
 export class Tally {
   readonly counts: CarrierCounts = {
     accepted: 0,

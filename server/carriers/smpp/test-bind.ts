@@ -7,9 +7,9 @@ import { Session } from "./session.ts";
 import type { SmppSettings } from "./settings.ts";
 
 export type BindTest = {
-  /** Also where the service holds the only bind that the carrier allows. */
+  /** Also true if the service holds the only bind that the carrier allows. */
   isBound: boolean;
-  /** What happened, as a sentence for whoever asked. */
+  /** What happened, as a sentence for the person who asked. */
   sentence: string;
 };
 
@@ -21,7 +21,7 @@ type Deps = {
   isHeld: () => Promise<boolean>;
 };
 
-/** Connects, binds, asks once whether anyone is there, and unbinds; no message is sent. */
+/** Connects, binds, sends one enquire_link, and unbinds; no message is sent. */
 export async function testBind(deps: Deps): Promise<BindTest> {
   const { bind } = deps.settings;
   if (bind !== "pair") return testOne(deps, bind);
@@ -55,7 +55,7 @@ async function testOne(deps: Deps, bind: BindKind): Promise<BindTest> {
 
 const CREDENTIALS = "Check the system id and the password.";
 
-/** What to do about the refusals that are common. */
+/** What to do about common refusals. */
 const hints = new Map<number, string>([
   [status.invalidPassword, CREDENTIALS],
   [status.invalidSystemId, CREDENTIALS],
@@ -67,7 +67,7 @@ function openOnce({ settings, password, clock }: Deps, bind: BindKind) {
   const answered = Promise.withResolvers<undefined>();
   const ended = Promise.withResolvers<SessionEnd>();
   const session = new Session({
-    // At once, and not when the link has been idle: this link has no time to be.
+    // Asks at once: this link has no time to become idle.
     settings: { ...settings, enquireLinkMs: 0 },
     bind,
     password,
@@ -80,7 +80,7 @@ function openOnce({ settings, password, clock }: Deps, bind: BindKind) {
       onLeaving() {},
       onEnquired: () => answered.resolve(undefined),
       onRoom() {},
-      // Nobody stores it here: the carrier is to repeat it on a bind of the service.
+      // Nothing stores it here: the carrier is to repeat it on one of the service's binds.
       onDelivery: (delivery, session) => session.respond(delivery, status.temporaryAppError),
       onOdd() {},
       onEnd: (end) => ended.resolve(end),

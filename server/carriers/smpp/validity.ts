@@ -2,8 +2,8 @@
 export type ValidityForm = "relative" | "absolute" | "none";
 
 /**
- * What is left of the message's validity, as the protocol writes times. Never nothing: an empty
- * field would hand the message over with the carrier's own, longer validity.
+ * Writes what is left of the message's validity as the protocol writes times. Never nothing: an
+ * empty field would give the message the carrier's own, longer validity.
  */
 export function validityPeriod(form: ValidityForm, seconds: number, now: () => Date): string {
   const left = Math.max(1, Math.floor(seconds));
@@ -24,7 +24,7 @@ function relativeTime(seconds: number): string {
   return `0000${two(days)}${two(hours)}${two(minutes)}${two(seconds % 60)}000R`;
 }
 
-/** In UTC: no quarter hours ahead of it. */
+/** In UTC, so the offset in quarter hours is zero. */
 function absoluteTime(time: Date): string {
   return `${time
     .toISOString()

@@ -5,7 +5,7 @@ import { type SubmitAnswer, Window } from "./window.ts";
 
 const accepted: SubmitAnswer = { kind: "answered", status: 0, messageId: "a" };
 
-/** A window with submits that were sent at these times, and the answers they got. */
+/** A window with submits sent at these times, and the answers they got. */
 function windowOf(...sentAtMs: number[]) {
   const window = new Window();
   const answers: SubmitAnswer[][] = [];

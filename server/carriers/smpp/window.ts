@@ -1,4 +1,4 @@
-/** What became of one submit on this connection, before anyone says what it means. */
+/** What became of one submit on this connection, not yet interpreted. */
 export type SubmitAnswer =
   | { kind: "answered"; status: number; messageId: string }
   | { kind: "in_doubt"; why: "timeout" | "link_lost"; lateAnswer?: Promise<SubmitAnswer> }
@@ -12,11 +12,11 @@ export type PendingSubmit = {
   settle: Settle;
 };
 
-/** How many late answers are waited for, and how long: a promise may not wait for ever. */
+/** How many late answers to wait for, and for how long: a promise may not wait for ever. */
 const LATE_ANSWERS = 1000;
 const LATE_MS = 300_000;
 
-/** A sequence number is positive in 32 signed bits. */
+/** Sequence numbers are positive 32-bit signed integers. */
 const LAST_SEQUENCE = 0x7fffffff;
 
 /**
@@ -27,7 +27,7 @@ const LAST_SEQUENCE = 0x7fffffff;
 export class Window {
   readonly #pending = new Map<number, PendingSubmit & { ordinal: number }>();
   readonly #late = new Map<number, { untilMs: number; settle: Settle }>();
-  /** Counts all submits, and of them those that a write has taken along. */
+  /** Counts all submits, and those that were handed to the socket. */
   #added = 0;
   #written = 0;
   #sequence: number;
@@ -40,7 +40,7 @@ export class Window {
     return this.#pending.size;
   }
 
-  /** Wraps to 1 and skips what is in flight: a number used twice would swallow an answer. */
+  /** Wraps to 1 and skips numbers in flight: a number used twice would swallow an answer. */
   nextSequence(): number {
     do this.#sequence = this.#sequence >= LAST_SEQUENCE ? 1 : this.#sequence + 1;
     while (this.#pending.has(this.#sequence) || this.#late.has(this.#sequence));
@@ -52,12 +52,12 @@ export class Window {
     this.#pending.set(sequence, { sentAtMs, deadlineMs, settle, ordinal: this.#added });
   }
 
-  /** All that were added are handed to the socket. */
+  /** Everything added so far is being handed to the socket. */
   written(): void {
     this.#written = this.#added;
   }
 
-  /** Settles the submit with that number; undefined when none waits for it. */
+  /** Settles the submit with that number; undefined if nothing waits for it. */
   answer(sequence: number, status: number, messageId: string): PendingSubmit | "late" | undefined {
     const submit = this.#pending.get(sequence);
     if (submit !== undefined) {
@@ -72,15 +72,15 @@ export class Window {
     return "late";
   }
 
-  /** When `expire` has something to do. Deadlines are in the order of sending. */
+  /** When `expire` next has something to do. Deadlines follow the order of sending. */
   nextDeadlineMs(): number | undefined {
     const [submit] = this.#pending.values();
     const [late] = this.#late.values();
-    // What is late is forgotten with the next submit that could be: to be exact about it serves nobody.
+    // Late ones are forgotten with the next submit that can expire: precision gains nothing here.
     return submit?.deadlineMs ?? late?.untilMs;
   }
 
-  /** Puts what is past its deadline in doubt; says when each of that was sent. */
+  /** Puts submits past their deadline in doubt; returns when each of them was sent. */
   expire(nowMs: number): number[] {
     const expired: number[] = [];
     for (const [sequence, submit] of this.#pending) {
@@ -97,12 +97,12 @@ export class Window {
     return expired;
   }
 
-  /** Nothing was read for that long, by our own choice: nobody may be blamed for it. */
+  /** We chose not to read for that long, so the peer gets that much more time. */
   extend(byMs: number): void {
     for (const submit of this.#pending.values()) submit.deadlineMs += byMs;
   }
 
-  /** The connection is gone: what a write took along is in doubt, the rest was never sent. */
+  /** The connection is gone: what was handed to the socket is in doubt, the rest was never sent. */
   close(): void {
     const pending = [...this.#pending.values()];
     this.#pending.clear();

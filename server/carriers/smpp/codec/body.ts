@@ -4,7 +4,7 @@ import { tlvsStart } from "./tlv.ts";
 
 export type Address = { ton: number; npi: number; address: string };
 
-/** `submit_sm` and `deliver_sm` have the same body. One that was read holds views of its frame. */
+/** The body of both `submit_sm` and `deliver_sm`. One that was read holds views of its frame. */
 export type ShortMessage<Octets extends Uint8Array = Uint8Array> = {
   serviceType: string;
   source: Address;
@@ -19,14 +19,14 @@ export type ShortMessage<Octets extends Uint8Array = Uint8Array> = {
   dataCoding: number;
   defaultMessageId: number;
   shortMessage: Octets;
-  /** The optional parameters as they stand, see tlv.ts. */
+  /** The encoded optional parameters, see tlv.ts. */
   tlvs: Octets;
 };
 
-/** The bit of `esm_class` for a text that begins with a user data header. */
+/** The bit of `esm_class` that announces a user data header. */
 export const HAS_UDH = 0x40;
 
-/** What a message says where nobody asks for anything: no priority, no times, the default alphabet. */
+/** The neutral values: no priority, no times, the default alphabet. */
 export const unused = {
   protocolId: 0,
   priority: 0,
@@ -38,7 +38,7 @@ export const unused = {
   defaultMessageId: 0,
 } as const satisfies Partial<ShortMessage>;
 
-/** The octets of fixed width between and after the strings of a `ShortMessage`. */
+/** The total octets of the fixed-width fields of a `ShortMessage`. */
 const FIXED_OCTETS = 17;
 
 /** How many octets `writeShortMessage` takes. */
@@ -56,7 +56,7 @@ export function shortMessageOctets(message: ShortMessage): number {
   );
 }
 
-/** Writes the whole PDU; answers where it ends. `shortMessage` is at most 255 octets. */
+/** Writes the whole PDU; returns where it ends. `shortMessage` is at most 255 octets. */
 export function writeShortMessage(
   buffer: Buffer,
   start: number,
@@ -85,8 +85,8 @@ export function writeShortMessage(
 }
 
 /**
- * Reads liberally: strings of any length, a `sm_length` past the end cut to what is there,
- * anything after it. Undefined where the fixed fields are not all there.
+ * Reads liberally: strings of any length, a `sm_length` past the end cut to what is there, anything
+ * after it. Undefined if any of the fixed fields is missing.
  */
 export function readShortMessage(frame: Buffer): ShortMessage<Buffer> | undefined {
   const serviceEnd = stringEnd(frame, HEADER_OCTETS);
@@ -96,7 +96,7 @@ export function readShortMessage(frame: Buffer): ShortMessage<Buffer> | undefine
   const validityEnd = stringEnd(frame, scheduleEnd + 1);
   const fixed = validityEnd + 1;
   const start = fixed + 5;
-  // A string without its NUL runs to the end of the frame, and leaves no room for the rest.
+  // A string without its NUL runs to the end of the frame and leaves no room for the rest.
   if (start > frame.length) return undefined;
 
   const end = Math.min(start + octet(frame, fixed + 4), frame.length);
@@ -118,7 +118,7 @@ export function readShortMessage(frame: Buffer): ShortMessage<Buffer> | undefine
   };
 }
 
-/** What is read of a `data_sm`: as much of a `ShortMessage` as it has. Its text is a TLV. */
+/** Reads a `data_sm` into the fields of a `ShortMessage` that it has. Its text is a TLV. */
 export function readDataSm(frame: Buffer): ShortMessage<Buffer> | undefined {
   const serviceEnd = stringEnd(frame, HEADER_OCTETS);
   const sourceEnd = stringEnd(frame, serviceEnd + 3);

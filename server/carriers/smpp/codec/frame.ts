@@ -1,7 +1,7 @@
 import { HEADER_OCTETS } from "./header.ts";
 
 /**
- * Takes what one read brought and hands out every PDU that it completes. False when a
+ * Takes the data of one read and emits every PDU that it completes. Returns false if a
  * `command_length` is impossible: the stream cannot be read any further.
  */
 export type Framer = (chunk: Buffer) => boolean;
@@ -9,16 +9,16 @@ export type Framer = (chunk: Buffer) => boolean;
 const LENGTH_OCTETS = 4;
 
 /**
- * Chunks in, whole PDUs out: the only place that reads `command_length`. A PDU that spans reads
- * is copied once into a buffer of its announced length, so one-octet reads cost no more than
- * large ones, and what is held is never more than `maxPdu`. A frame is only lent: it may be a
- * view of the chunk, and must be copied to be kept.
+ * Turns chunks into whole PDUs; the only place that reads `command_length`. A PDU that spans reads
+ * is copied once into a buffer of its announced length, so one-octet reads cost no more than large
+ * ones, and at most `maxPdu` octets are held. A frame is only lent: it may be a view of the chunk
+ * and must be copied to be kept.
  */
 export function framer(maxPdu: number, onFrame: (frame: Buffer) => void): Framer {
   /** The first octets of a PDU whose length is not known yet. */
   const lengthOctets = Buffer.alloc(LENGTH_OCTETS);
   let lengthFilled = 0;
-  /** A PDU that spans reads, of its announced length. */
+  /** A PDU that spans reads, in a buffer of its announced length. */
   let partial: Buffer | null = null;
   let filled = 0;
   let isBroken = false;

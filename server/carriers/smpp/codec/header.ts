@@ -1,4 +1,4 @@
-/** The 16 octets that begin every PDU: four unsigned 32-bit integers, the high octet first. */
+/** The 16 octets that begin every PDU: four unsigned 32-bit integers, big-endian. */
 export const HEADER_OCTETS = 16;
 
 /** A response is its request with the highest bit set. */
@@ -30,7 +30,7 @@ const names = new Map<number, string>(
   Object.entries(command).map(([name, id]) => [id, name.replace(/[A-Z]/g, "_$&").toLowerCase()]),
 );
 
-/** The protocol's own name, such as `submit_sm_resp`; the number where it has none. */
+/** The protocol's name, such as `submit_sm_resp`, or the number if it has none. */
 export function commandName(commandId: number): string {
   return names.get(commandId) ?? `0x${commandId.toString(16).padStart(8, "0")}`;
 }
@@ -43,7 +43,7 @@ export function responseTo(commandId: number): number {
   return commandId + RESPONSE;
 }
 
-// A frame is at least a header long, so none of these can read past its end.
+// A frame is at least a header long, so none of these reads past its end.
 
 export function readCommandId(frame: Buffer): number {
   return frame.readUInt32BE(4);
@@ -60,8 +60,8 @@ export function readSequence(frame: Buffer): number {
 export type Head = { commandId: number; status: number; sequence: number };
 
 /**
- * Writes the header of the PDU that fills `buffer` from `start` to `end`; its body is there
- * already. The sequence number is written bit for bit, also one with its highest bit set.
+ * Writes the header of the PDU that fills `buffer` from `start` to `end`; its body is already
+ * there. The sequence number is written bit for bit, even with its highest bit set.
  */
 export function writeHeader(buffer: Buffer, start: number, end: number, head: Head): void {
   buffer.writeUInt32BE(end - start, start);

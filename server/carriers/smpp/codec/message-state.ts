@@ -1,4 +1,4 @@
-/** The words of receipts for the values of `message_state`, from 0 on. */
+/** The words that receipts use for the values of `message_state`, from 0. */
 export const messageStates = [
   "SCHEDULED",
   "ENROUTE",

@@ -1,10 +1,10 @@
 /**
  * Octet strings are latin1: one octet, one character, nothing lost. Short strings are read and
- * written octet by octet, because a call into native code costs more than they do.
+ * written octet by octet, because a call into native code costs more.
  */
 const SHORT = 24;
 
-/** Where the string that begins at `start` has its NUL; the buffer's end when it has none. */
+/** Where the NUL of the string that begins at `start` is; the buffer's end if there is none. */
 export function stringEnd(buffer: Uint8Array, start: number): number {
   let end = start;
   while (end < buffer.length && buffer[end] !== 0) end += 1;
@@ -18,7 +18,7 @@ export function readLatin1(buffer: Buffer, start: number, end: number): string {
   return text;
 }
 
-/** Writes the string and its NUL; answers where the next field begins. */
+/** Writes the string and its NUL; returns where the next field begins. */
 export function writeString(buffer: Buffer, at: number, text: string): number {
   if (text.length > SHORT) buffer.write(text, at, "latin1");
   else for (let i = 0; i < text.length; i += 1) buffer[at + i] = text.charCodeAt(i);

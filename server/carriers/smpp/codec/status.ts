@@ -22,7 +22,7 @@ export const status = {
   throttled: 0x58,
   /** ESME_RX_T_APPN: a temporary fault of the receiver; the sender repeats it. */
   temporaryAppError: 0x64,
-  /** ESME_RX_P_APPN: a permanent fault of the receiver; the sender gives it up. */
+  /** ESME_RX_P_APPN: a permanent fault of the receiver; the sender gives up. */
   permanentAppError: 0x65,
 } as const;
 
@@ -60,20 +60,20 @@ const names = new Map<number, string>([
   [0xff, "ESME_RUNKNOWNERR"],
 ]);
 
-/** As an operator reads it: `ESME_RTHROTTLED (0x58)`, or the number alone. */
+/** For operators: `ESME_RTHROTTLED (0x58)`, or the number alone. */
 export function statusName(code: number): string {
   const name = names.get(code);
   return name === undefined ? statusCode(code) : `${name} (${statusCode(code)})`;
 }
 
-/** As the API shows it: `0x0B`. */
+/** For the API: `0x0B`. */
 export function statusCode(code: number): string {
   return `0x${code.toString(16).toUpperCase().padStart(2, "0")}`;
 }
 
 /**
- * What a refusal means. `throttled` and `rebind` are temporary too: the first slows the whole
- * carrier down, the second says that our idea of the bind is wrong.
+ * What a refusal means. `throttled` and `rebind` are temporary too: `throttled` slows the whole
+ * carrier down, `rebind` says that we are wrong about the bind.
  */
 export type StatusClass = {
   kind: "throttled" | "temporary" | "rebind" | "permanent";
@@ -82,7 +82,7 @@ export type StatusClass = {
 
 const PERMANENT: StatusClass = { kind: "permanent", code: "REJECTED_BY_CARRIER" };
 
-/** Temporary refusals have the code that their message fails with where they go on until it expires. */
+/** A temporary refusal has the code with which its message fails if it goes on until it expires. */
 const classes = new Map<number, StatusClass>([
   [status.throttled, { kind: "throttled", code: "EXPIRED" }],
   [status.queueFull, { kind: "throttled", code: "EXPIRED" }],
@@ -96,7 +96,7 @@ const classes = new Map<number, StatusClass>([
   [status.invalidMessageLength, { kind: "permanent", code: "CONTENT_REJECTED" }],
 ]);
 
-/** How to take a refused submit; what the carrier's settings say goes first. */
+/** What a refused submit means; the carrier's settings come first. */
 export function classify(code: number, overrides: ReadonlyMap<number, StatusClass>): StatusClass {
   return overrides.get(code) ?? classes.get(code) ?? PERMANENT;
 }

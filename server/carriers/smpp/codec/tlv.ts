@@ -14,8 +14,8 @@ export type Tlv = { tag: number; value: Uint8Array };
 const TLV_HEADER_OCTETS = 4;
 
 /**
- * The value of the first TLV with that tag in a block of them. One that claims more octets than
- * there are is damaged and not found, for half an id is a wrong id; `cut` takes what is there.
+ * The value of the first TLV with that tag. A TLV that claims more octets than there are is damaged
+ * and not found, since half an id is a wrong id; `cut` takes what is there.
  */
 export function findTlv(block: Buffer, wanted: number, damaged?: "cut"): Buffer | undefined {
   let at = 0;
@@ -31,7 +31,7 @@ export function findTlv(block: Buffer, wanted: number, damaged?: "cut"): Buffer 
   return undefined;
 }
 
-/** A TLV as an unsigned integer; undefined where it is missing, empty or wider than four octets. */
+/** A TLV as an unsigned integer; undefined if it is missing, empty or wider than four octets. */
 export function findTlvInteger(block: Buffer, wanted: number): number | undefined {
   const value = findTlv(block, wanted);
   if (value === undefined || value.length === 0 || value.length > 4) return undefined;
@@ -39,8 +39,8 @@ export function findTlvInteger(block: Buffer, wanted: number): number | undefine
 }
 
 /**
- * Where the block of TLVs begins: some SMSCs put a NUL after `short_message` that `sm_length`
- * does not count. It is passed over only when the TLVs fit exactly without it and not with it.
+ * Where the TLVs begin: some SMSCs put a NUL after `short_message` that `sm_length` does not count.
+ * It is skipped only if the TLVs fit exactly without it and not with it.
  */
 export function tlvsStart(frame: Buffer, at: number): number {
   if (at >= frame.length || frame[at] !== 0 || fits(frame, at)) return at;
