@@ -37,7 +37,7 @@ export function openPassword({ carrier_id, password }: Holder, secrets: SecretBo
   return password === null ? "" : secrets.open(password, passwordContext(carrier_id));
 }
 
-/** Seals anew what an earlier SECRET_KEY sealed; null if nothing was. */
+/** Reseals what an earlier SECRET_KEY sealed; null if nothing was. */
 export function resealed({ carrier_id, password, settings }: Holder, secrets: SecretBox) {
   const key = sealedKey(settings);
   const newPassword = password && secrets.reseal(password, passwordContext(carrier_id));

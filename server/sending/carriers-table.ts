@@ -160,7 +160,7 @@ export function removeCarrier(
 }
 
 /**
- * Seals anew what an earlier SECRET_KEY sealed and returns for how many carriers. They bind anew.
+ * Reseals what an earlier SECRET_KEY sealed and returns for how many carriers. They then rebind.
  */
 export function resealCarriers(db: Database, secrets: SecretBox): Promise<number> {
   return db.transaction(async (tx) => {

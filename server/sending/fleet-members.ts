@@ -16,7 +16,7 @@ export type Started = {
 
 type Deps = {
   log: Log;
-  /** Throws where the row's settings are wrong. */
+  /** Throws if the row's settings are wrong. */
   start: (row: CarrierRow) => Started;
 };
 

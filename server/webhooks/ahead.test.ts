@@ -10,7 +10,7 @@ function keys(accounts: number, hosts: number): bigint[] {
   return Array.from(count, (_, n) => key(1 + (n % accounts), Math.floor(n / accounts)));
 }
 
-/** Receivers that all answer so fast. */
+/** Receivers that all take this long to answer. */
 function receivers(hostKeys: bigint[], durationMs: number) {
   const lanes = laneKeeper({ clock: manualClock() });
   for (const hostKey of hostKeys)

@@ -3,20 +3,22 @@ import { increase } from "./counts.ts";
 import { caps } from "./lane-slots.ts";
 import type { Lanes } from "./lanes.ts";
 
-/** What this node holds the lease of before there is a slot for it. */
+/** Deliveries that this node has leased before there is a slot for them. */
 export type Ahead = {
-  /** So many more are held in a lane; fewer where it is negative. */
+  /** Counts this many more as held in a lane; a negative count removes. */
   add(hostKey: bigint, count: number): void;
   held(hostKey: bigint): number;
   /** Whether one more may be held. */
   hasRoom(hostKey: bigint): boolean;
-  /** Whether so few are held that a claim is worth its while. */
+  /** Whether so few are held that a claim is worthwhile. */
   isShort(hostKey: bigint): boolean;
-  /** How many more of each lane are to be claimed. Accounts have equal shares, and so have their lanes. */
+  /**
+   * How many more to claim in each lane. Accounts get equal shares, and so do the lanes of each.
+   */
   deal(hostKeys: readonly bigint[]): Map<bigint, number>;
 };
 
-/** So many for each slot: a claim has to stay small, and what waits for long is given back. */
+/** Eight per slot: a claim has to stay small, and what waits for long is given back. */
 const MOST = { all: 8 * caps.all, account: 8 * caps.account };
 
 export function aheadKeeper(lanes: Pick<Lanes, "aheadOf">): Ahead {
@@ -70,12 +72,12 @@ export function aheadKeeper(lanes: Pick<Lanes, "aheadOf">): Ahead {
   };
 }
 
-/** Not before half of it is gone: a few large claims cost less than many small ones. */
+/** Refills only once half is gone: a few large claims cost less than many small ones. */
 function refill(held: number, most: number): number {
   return 2 * held <= most ? most - held : 0;
 }
 
-/** Whoever wishes for less than its share leaves the rest to those after it. */
+/** A wish below its share leaves the rest to the wishes after it. */
 function dealOut(most: number, wishes: number[]): number[] {
   let left = most;
   return wishes.map((wish, n) => {

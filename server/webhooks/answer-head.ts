@@ -1,11 +1,11 @@
 import { remembering } from "#platform/light";
 
-/** By their names in lower case. */
+/** By name, in lower case. */
 export type Headers = Readonly<Record<string, string | string[]>>;
 
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [\t -~\u0080-\u00ff]*)?$/;
 const NAME = /^[\w!#$%&'*+.^`|~-]+$/;
-/** Neither a control character nor half of a line's end. */
+/** No control characters and no half of a line ending. */
 const VALUE = /^[\t -~\u0080-\u00ff]*$/;
 const KEEP_ALIVE = /timeout=(\d{1,6})/;
 
@@ -13,12 +13,12 @@ type Head = Readonly<{ status: number; headers: Headers; isLast: boolean; keepAl
 
 const MAX_REMEMBERED_LENGTH = 1_024;
 
-/** The status line and headers; where they cannot be read, why. */
+/** The status line and headers, or why they cannot be read. */
 export function headOf(text: string): Head | string {
   return text.length > MAX_REMEMBERED_LENGTH ? readHead(text) : readOnce(text);
 }
 
-/** A receiver says the same before every answer, at most with another time. */
+/** A receiver sends nearly the same head with every answer, differing at most in the time. */
 const readOnce = remembering(256, readHead);
 
 function readHead(text: string): Head | string {
@@ -26,7 +26,7 @@ function readHead(text: string): Head | string {
   const [, minor, digits] = STATUS_LINE.exec(first) ?? [];
   if (digits === undefined) return "the status line cannot be read";
   const status = Number(digits);
-  // After it the connection speaks another protocol; any other 1xx may come unasked (RFC 9110, 15.2).
+  // After 101 the connection speaks another protocol; other 1xx may come unasked (RFC 9110, 15.2).
   if (status === 101) return "101 was not asked for";
   const headers = readHeaders(lines);
   if (headers === undefined) return "a header cannot be read";
@@ -37,9 +37,9 @@ function readHead(text: string): Head | string {
   return { status, headers, isLast, keepAliveMs };
 }
 
-/** By their names in lower case; undefined where a line is none. */
+/** By name, in lower case; undefined if a line is not a header. */
 function readHeaders(lines: readonly string[]): Headers | undefined {
-  // Without a prototype: the names are the receiver's to choose.
+  // No prototype, because the receiver chooses the names.
   const headers = Object.create(null) as Record<string, string | string[]>;
   for (const line of lines) {
     const colon = line.indexOf(":");
@@ -49,7 +49,7 @@ function readHeaders(lines: readonly string[]): Headers | undefined {
     const value = raw.trim();
     const before = headers[name];
     if (before === undefined) headers[name] = value;
-    // Not a copy each time: thousands of one name fit into a head.
+    // Appends without copying: thousands of headers with one name fit into a head.
     else if (Array.isArray(before)) before.push(value);
     else headers[name] = [before, value];
   }

@@ -5,7 +5,7 @@ import { Answer, type Reading } from "./answer.ts";
 
 const OK = "HTTP/1.1 200 OK\r\n";
 
-/** Reads the pieces until one decides. */
+/** Reads pieces until one decides the reading. */
 function read(pieces: readonly Buffer[]): { answer: Answer; reading: Reading } {
   const answer = new Answer();
   let reading: Reading = "more";

@@ -1,26 +1,30 @@
 import { headOf, type Headers, wordsOf } from "./answer-head.ts";
 import { ChunkedBody } from "./chunked-body.ts";
 
-/** Of the status line and headers; of 1xx answers before them; of trailers. */
+/** Limits the status line and headers, also the 1xx answers before them and the trailers. */
 const MAX_HEADER_OCTETS = 16 * 1024;
-/** Read at most; what follows cannot change the outcome, so the connection is ended. */
+/**
+ * The most that is read of a body. The rest cannot change the outcome, so the connection is ended.
+ */
 const MAX_BODY_OCTETS = 64 * 1024;
-/** Kept of it, for people to read. */
+/** The part of the body that is kept, for people to read. */
 const MAX_KEPT_OCTETS = 2 * 1024;
 
-/** What is known after some octets: `cut` is complete as far as we read, but more would come. */
+/** The state after some bytes: `cut` is complete as far as we read, but more would come. */
 export type Reading = "more" | "complete" | "cut" | "headers_too_large" | { broken: string };
 
 /**
- * Reads one answer, octet by octet if it comes so. Whatever HTTP/1.1 does not allow is broken: a
- * reader that guesses may take for the next answer what belongs to this one. Nothing is decompressed,
- * and nothing grows without bound whatever comes.
+ * Reads one answer, even if it comes byte by byte. Whatever HTTP/1.1 does not allow is broken: a
+ * reader that guesses may take part of this answer for the next one. Nothing is decompressed, and
+ * nothing grows without bound, whatever comes.
  */
 export class Answer {
   status: number | null = null;
   headers: Headers = {};
   readonly kept: Buffer[] = [];
-  /** Whether the connection can carry another request after this answer, and for how long it says so. */
+  /**
+   * Whether the connection ends with this answer, and how long it otherwise promises to stay open.
+   */
   isLast = false;
   keepAliveMs = Number.POSITIVE_INFINITY;
 
@@ -28,7 +32,9 @@ export class Answer {
   #octets = 0;
   #bodyOctets = 0;
   #keptOctets = 0;
-  /** Octets of the body still to come; without end where only the connection's end tells. */
+  /**
+   * Bytes of the body still to come; infinite if only the connection's end marks the body's end.
+   */
   #left = 0;
   #chunks: ChunkedBody | null = null;
 
@@ -38,23 +44,23 @@ export class Answer {
     if (reading !== "more") return reading;
     if (this.status === null)
       return this.#octets > MAX_HEADER_OCTETS ? "headers_too_large" : "more";
-    // Counts what no other limit does, such as chunks that are all extension.
+    // Catches what no other limit does, such as chunks that are all extension.
     return this.#octets > MAX_HEADER_OCTETS + MAX_BODY_OCTETS ? "cut" : "more";
   }
 
-  /** The other side has said its last: complete only where nothing else could have told the end. */
+  /** The receiver has ended its side: complete only if nothing else could have marked the end. */
   readEnd(): "complete" | "lost" {
     return this.status !== null && this.#left === Number.POSITIVE_INFINITY ? "complete" : "lost";
   }
 
   #readHead(octets: Buffer): Reading {
     const head = this.#head === null ? octets : Buffer.concat([this.#head, octets]);
-    // Told at once: whoever speaks another protocol may never send an empty line.
+    // Checked at once: a receiver that speaks another protocol may never send an empty line.
     if (!head.subarray(0, START.length).equals(START.subarray(0, head.length)))
       return { broken: "the answer does not begin with HTTP/1." };
     const end = head.indexOf(END_OF_HEAD);
     if (end > MAX_HEADER_OCTETS) return "headers_too_large";
-    // Told at once too: whoever ends lines without CR has sent everything, and we would time out.
+    // Checked at once too: if lines end without CR, everything was sent, and we would time out.
     if (end === -1 && hasBareLineFeed(head, this.#head?.length ?? 0))
       return { broken: "a line of the head does not end with CR LF" };
     this.#head = head;
@@ -63,12 +69,12 @@ export class Answer {
     const fault = this.#take(head.toString("latin1", 0, end));
     if (fault !== undefined) return { broken: fault };
     const rest = head.subarray(end + END_OF_HEAD.length);
-    // A 1xx answer says nothing to us; what counts comes after it.
+    // A 1xx answer means nothing to us; the answer that counts follows it.
     if (this.status === null) return rest.length === 0 ? "more" : this.#readHead(rest);
     return this.#readBody(rest);
   }
 
-  /** Takes the status line and the headers in; answers what is wrong with them. */
+  /** Stores the status line and the headers; returns what is wrong with them. */
   #take(text: string): string | undefined {
     const head = headOf(text);
     if (typeof head === "string") return head;
@@ -80,7 +86,7 @@ export class Answer {
     return this.#frame(head.headers);
   }
 
-  /** Decides how the end of the body is told; answers what is wrong about it. */
+  /** Decides what marks the end of the body; returns what is wrong about it. */
   #frame({ "content-length": length, "transfer-encoding": coding }: Headers): string | undefined {
     if (this.status === 204 || this.status === 304) return undefined;
     if (coding !== undefined && length !== undefined) return "two headers tell where the body ends";
@@ -105,7 +111,7 @@ export class Answer {
       return this.#isFull() && typeof reading === "string" ? "cut" : reading;
     }
     const own = octets.length > this.#left ? octets.subarray(0, this.#left) : octets;
-    // What comes beside the answer belongs to nothing: the connection is not used again.
+    // Excess bytes belong to nothing, so the connection is not used again.
     if (own.length < octets.length) this.isLast = true;
     this.#left -= own.length;
     this.#keep(own);
@@ -138,5 +144,5 @@ const LF = 0x0a;
 const START = Buffer.from("HTTP/1.");
 const END_OF_HEAD = Buffer.from("\r\n\r\n");
 const LENGTH = /^\d{1,15}$/;
-/** As the last of all codings: else the connection's end tells where the body ends. */
+/** Only as the last coding; otherwise the connection's end marks the body's end. */
 const CHUNKED = /(?:^|[\t ,])chunked$/;

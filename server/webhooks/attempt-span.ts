@@ -3,7 +3,7 @@ import type { ClaimedDelivery } from "./deliveries.ts";
 import { isSuccess, outcomeClass } from "./outcome.ts";
 import type { Attempt } from "./post.ts";
 
-/** An attempt as a step in the trace of its message. The address stays out: it may hold secrets. */
+/** An attempt as a step in its message's trace. The address stays out: it may hold secrets. */
 export function attemptSpan(
   { attempt: number, sequence, status }: ClaimedDelivery,
   { outcome, status: answered, timings }: Attempt,

@@ -4,7 +4,7 @@ import { eventHeaders } from "./headers.ts";
 
 type Failed = Pick<AttemptRow, "error_class" | "error">;
 
-/** What went wrong with an attempt, and what to do about it, in words; null for a success. */
+/** What went wrong with an attempt and what to do about it, in words; null for a success. */
 export function attemptInWords({ error_class: kind, error }: Failed): string | null {
   if (kind === null) return null;
   const status = /^http_(\d+)$/.exec(kind)?.[1];
@@ -25,7 +25,7 @@ function statusInWords(status: number): string {
   return status >= 500 ? `${answered} See its own log for the reason.` : answered;
 }
 
-/** The headers of an attempt as far as they are kept: all but the signatures. */
+/** The headers of an attempt that can be shown later: all but the signatures. */
 export function headersOfAttempt(
   delivery: Pick<DeliveryRow, "deliveryId" | "event" | "sequence">,
   { attempt, at }: Pick<AttemptRow, "attempt" | "at">,

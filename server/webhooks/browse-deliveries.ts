@@ -16,7 +16,7 @@ import { type DeliveryRow, type DeliveryState, describeDeliveries } from "./desc
 export type DeliveryFilter = {
   states: readonly DeliveryState[] | null;
   events: readonly ToldEvent[] | null;
-  /** Host, host and port, or scheme, host and port. */
+  /** A host, a host and port, or a scheme, host and port. */
   host: string | null;
   messageId: string | null;
   httpStatus: number | null;
@@ -34,17 +34,17 @@ export const NO_DELIVERY_FILTER: DeliveryFilter = {
   createdBefore: null,
 };
 
-/** Deliveries looked at for one page whose filter no index holds. */
+/** The most deliveries to look at for one page if no index covers the filter. */
 const MAX_LOOKED_AT = 2_000;
 
 type BrowseRequest = Page & { accountId: string; filter: DeliveryFilter };
 
-/** Looked at first, in pages: a filter that most of them pass needs no more. */
+/** The size of the first look, in pages: enough for a filter that most deliveries pass. */
 const FIRST_LOOK = 4;
 
 /**
  * Deliveries of an account in the order of their messages, on one side of a position. The cost of a
- * page does not grow with what is kept: a page that is filtered looks at a bounded number.
+ * page does not grow with what is kept: a filtered page looks at a bounded number.
  */
 export async function browseDeliveries(
   db: Queryable,
@@ -59,7 +59,7 @@ export async function browseDeliveries(
   return look(db, request, MAX_LOOKED_AT);
 }
 
-/** Those among the `most` nearest that are wanted. */
+/** The wanted ones among the `most` nearest. */
 async function look(
   db: Queryable,
   request: BrowseRequest,
@@ -105,10 +105,10 @@ function findKeys(
   return db.query<EventKey>(sql`select k.message_id, k.sequence from (${sources}) k ${page}`);
 }
 
-/** Clocks of nodes differ by less: no message is younger than its events by more. */
+/** The clocks of nodes differ by less: an event is older than its message by at most this. */
 const EVENT_BEFORE_MESSAGE_MS = 60_000;
 
-/** A look at a time long ago begins there, and not at the newest delivery. */
+/** Starts a look at a past time there, not at the newest delivery. */
 function boundsOf(position: Position, { messageId, createdBefore }: DeliveryFilter): Sql {
   const at = position === null ? undefined : parseEventId(position.id);
   const latest =
@@ -134,7 +134,7 @@ function isWanted(row: DeliveryRow, filter: DeliveryFilter): boolean {
   );
 }
 
-/** Everything that a person may mean by the host of a URL. */
+/** Everything a person may mean by the host of a URL. */
 function namesOf(url: string): string[] {
   const parsed = URL.parse(url);
   return parsed === null ? [] : [parsed.hostname, parsed.host, parsed.origin];

@@ -10,13 +10,13 @@ import {
 } from "#platform";
 import { findReplayable, insertReplay, queueReplays, REPLAYABLE_MS } from "./replay.ts";
 
-/** More at once would be a flood, for receivers too; a second request takes the rest. */
+/** A larger replay would flood receivers too; a second request takes the rest. */
 export const MAX_REPLAYED = 10_000;
 const PAGE = 500;
 
 type Exhausted = { accountId: string; since: Date };
 
-/** How many deliveries of an account have ended exhausted since then, and have not been replayed. */
+/** How many deliveries of an account ended exhausted since then and were not replayed. */
 export async function countExhausted(db: Queryable, request: Exhausted): Promise<number> {
   const [counted] = await db.query<{ count: number }>(sql`
     select count(*) as count from (${exhausted({ ...request, until: null })} limit ${MAX_REPLAYED}) e`);
@@ -26,8 +26,8 @@ export async function countExhausted(db: Queryable, request: Exhausted): Promise
 export type BulkReplayRequest = Exhausted & Change & { idempotencyKey?: string };
 
 /**
- * Asks for all of these to be replayed. They are queued page by page, by whoever calls
- * `continueReplay`; `continueReplays` does it in the background, also for a process that died.
+ * Requests a replay of all of these. `finishReplay` queues them page by page, and `continueReplays`
+ * in the background, even after the requesting process died.
  */
 export function startBulkReplay(
   db: Database,
@@ -59,10 +59,10 @@ type Unfinished = {
   after_sequence: number | null;
 };
 
-/** Queues the next page of a bulk replay; false where it is finished, or another process is at it. */
+/** Queues the next page of a bulk replay; false if it is finished or another process is at it. */
 function continueReplay(db: Database, replayId: string): Promise<boolean> {
   return db.transaction(async (tx) => {
-    // Skipped while another process is at it: that one goes on.
+    // Skipped while another process holds it: that process goes on.
     const [replay] = await tx.query<Unfinished>(sql`
       select replay_id, account_id, queued, since, created_at, after_message, after_sequence
         from webhook_replays
@@ -87,10 +87,12 @@ function continueReplay(db: Database, replayId: string): Promise<boolean> {
   });
 }
 
-/** While another process queues a page. */
+/** The wait while another process queues a page. */
 const LOOK_EVERY_MS = 50;
 
-/** Queues all pages of a bulk replay, beside others who do, and answers how many deliveries they were. */
+/**
+ * Queues all pages of a bulk replay, beside other processes; returns how many deliveries in all.
+ */
 export async function finishReplay(
   { db, clock }: { db: Database; clock: Clock },
   replayId: string,
@@ -104,7 +106,7 @@ export async function finishReplay(
   }
 }
 
-/** Goes on with bulk replays, a page at a time. */
+/** Continues unfinished bulk replays, a page at a time. */
 export function continueReplays(db: Database): Loop {
   return {
     name: "queue replays",
@@ -121,7 +123,7 @@ export function continueReplays(db: Database): Loop {
           failures.push(error);
         }
       }
-      // Told only now: one that cannot go on holds up no other.
+      // Thrown only now, so that a failing replay does not block the others.
       if (failures.length > 0) throw failures[0];
       return continued;
     },
@@ -141,7 +143,7 @@ function nextPage(tx: Transaction, replay: Unfinished) {
      limit ${limit}`);
 }
 
-/** What has ended exhausted, neither waits again nor has ended anew, and is not too old. */
+/** Deliveries that ended exhausted, neither wait nor ended again since, and are not too old. */
 function exhausted({ accountId, since, until }: Exhausted & { until: Date | null }) {
   const eventAt = eventTime({ message: sql`a.message_id`, sequence: sql`a.sequence` });
   return sql`
@@ -162,7 +164,7 @@ export type ReplayProgress = {
   replayId: string;
   state: "running" | "done" | "canceled";
   total: number;
-  /** Not yet begun, or between attempts. */
+  /** Deliveries not begun yet or between attempts. */
   waiting: number;
   delivered: number;
   failed: number;
@@ -195,8 +197,8 @@ type Stage = { isQueued: boolean; isCanceled: boolean };
 export type CancelReplayRequest = Change & { accountId: string; replayId: string };
 
 /**
- * Stops a replay: what has not begun is left out, what has begun goes on, and so does what waited
- * before it was asked for. False where it is unknown.
+ * Stops a replay: deliveries that have not begun are dropped. Those that have begun go on, and so
+ * do those that waited before the replay was requested. False if the replay is unknown.
  */
 export function cancelReplay(db: Database, request: CancelReplayRequest): Promise<boolean> {
   const { accountId, replayId, actor, now } = request;

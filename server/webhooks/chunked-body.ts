@@ -1,17 +1,17 @@
 import type { Reading } from "./answer.ts";
 
-/** A number of octets; what follows a semicolon is an extension, which means nothing here. */
+/** A chunk size in hex; an extension after a semicolon is ignored. */
 const SIZE = /^([0-9a-f]{1,8})[\t ]*(?:;.*)?\r\n$/i;
 const LF = 10;
 
-/** Reads a body in chunks, as far as it has come. Whoever calls bounds the octets in all. */
+/** Reads a chunked body as it comes. The caller bounds the total. */
 export class ChunkedBody {
-  /** Octets came after the end. */
+  /** Whether bytes came after the end. */
   hasExcess = false;
 
   readonly #maxTrailerOctets: number;
   #expects: "size" | "data" | "end of data" | "trailer" = "size";
-  /** Octets of the present chunk still to come. */
+  /** Bytes of the current chunk still to come. */
   #left = 0;
   #line = "";
   #trailerOctets = 0;

@@ -7,13 +7,13 @@ import { isTooOldToWait, nextStep } from "./schedule.ts";
 type Context = {
   /** By the database's clock. */
   now: Date;
-  /** Of its lane, after this attempt. */
+  /** The health of its lane after this attempt. */
   health: Health;
   /** In [0, 1). */
   random: number;
 };
 
-/** What one attempt makes of its delivery, as it is recorded. */
+/** What one attempt means for its delivery, as it is recorded. */
 export function conclude(
   claim: ClaimedDelivery,
   attempt: Attempt,
@@ -25,7 +25,7 @@ export function conclude(
     case "ended":
       return { claim, attempt, at, ...step };
     case "not_tried":
-      // What looks like a fault of this machine may be one of the network beyond it, and never end.
+      // An apparent fault of this machine may lie in the network beyond it and never end.
       if (isTooOldToWait(claim.createdAt, now))
         return { claim, attempt, at, next: "ended", ended: "exhausted" };
       return { claim, attempt: null, at, next: "put_back", waitMs: step.waitMs };

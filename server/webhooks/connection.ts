@@ -5,10 +5,10 @@ import { connect, type ConnectTrace, type Egress } from "./egress/connect.ts";
 import type { Failure } from "./egress/failure.ts";
 import type { CallbackUrl } from "./egress/judge-url.ts";
 
-/** Whose request a connection carries at present. */
+/** The exchange whose request a connection currently carries. */
 export type ConnectionUser = {
   onData(octets: Buffer): void;
-  /** The receiver has said its last. */
+  /** The receiver has ended its side. */
   onEnd(): void;
   /** The connection is gone, or was never reached. */
   onLost(error: Error): void;
@@ -29,13 +29,13 @@ const STOPPING: Failure = { kind: "our_fault", detail: "this service is stopping
 /** One connection to a receiver, kept alive between attempts and used by one at a time. */
 export class Connection {
   readonly url: CallbackUrl;
-  /** What the connection that carries the present attempt cost; null where it was open already. */
+  /** What connecting cost in the current attempt; null if it was already open. */
   trace: ConnectTrace | null = null;
   address: string | null = null;
-  /** True where only the operator's leave lets us call the address. */
+  /** Whether only the operator's permission lets us call the address. */
   isPrivate = false;
   hasEnded = false;
-  /** While idle: when it is too old to be used again. Monotonic. */
+  /** While idle: when it becomes too old to be used again. Monotonic. */
   idleUntilMs = 0;
 
   readonly #egress: Egress;
@@ -43,14 +43,14 @@ export class Connection {
   #socket: Socket | null = null;
   #user: ConnectionUser | null = null;
 
-  /** Opens nothing yet: it connects when it is given its first request. */
+  /** Opens nothing yet: it connects with its first request. */
   constructor(url: CallbackUrl, egress: Egress, onIdleLost: (connection: Connection) => void) {
     this.url = url;
     this.#egress = egress;
     this.#onIdleLost = onIdleLost;
   }
 
-  /** Connecting obeys the deadline, which is monotonic. */
+  /** `deadlineMs` limits connecting; it is monotonic. */
   send(octets: Buffer, deadlineMs: number, user: ConnectionUser): void {
     this.#user = user;
     this.trace = null;
@@ -59,12 +59,12 @@ export class Connection {
     else this.#connect(octets, deadlineMs).catch((error: unknown) => this.#fail(error));
   }
 
-  /** The answer is complete: what the receiver says from now on nobody asked for. */
+  /** The answer is complete: nothing the receiver sends from now on was asked for. */
   rest(): void {
     this.#user = null;
   }
 
-  /** Also while it connects: then the socket that comes too late is destroyed. */
+  /** Also works while it connects: the late socket is then destroyed. */
   end(): void {
     const socket = this.#socket;
     this.#lose(new Unreached(STOPPING));
@@ -99,7 +99,7 @@ export class Connection {
     this.#lose(new Unreached({ kind: "our_fault", detail }));
   }
 
-  /** Tells it once, to whoever uses the connection or else keeps it. */
+  /** Reports the loss once, to the connection's user or, if it is idle, to its keeper. */
   #lose(error: Error): void {
     const [user, wasKept] = [this.#user, !this.hasEnded];
     this.hasEnded = true;
@@ -110,5 +110,5 @@ export class Connection {
   }
 }
 
-/** How a connection that ended without an error is called. */
+/** The error text for a connection that ended without an error. */
 export const CLOSED = "other side closed";

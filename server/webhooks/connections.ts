@@ -3,22 +3,24 @@ import type { Egress } from "./egress/connect.ts";
 import type { CallbackUrl } from "./egress/judge-url.ts";
 import { Connection } from "./connection.ts";
 
-/** The connections of one lane. Lanes share none: a poisoned connection hurts its own account only. */
+/**
+ * The connections of one lane. Lanes share none: a poisoned connection hurts only its own account.
+ */
 type Pool = { idle: Connection[]; busy: Set<Connection>; lastUsedMs: number };
 
 export type Connections = {
-  /** A connection that is open and idle where there is one, else a new one. */
+  /** An open idle connection if there is one, otherwise a new one. */
   take(hostKey: bigint, url: CallbackUrl): Connection;
-  /** A connection that surely was not open before. */
+  /** A connection that was certainly not open before. */
   takeNew(hostKey: bigint, url: CallbackUrl): Connection;
-  /** The attempt is over: the connection waits for the next one as long as told, or is ended where that is 0. */
+  /** The attempt is over: keeps the connection idle for `keepMs`, or ends it if that is 0. */
   release(hostKey: bigint, connection: Connection, keepMs: number): void;
   count(): { pools: number; idle: number; busy: number };
-  /** Ends every connection, and those taken later; attempts on them end at once. */
+  /** Ends every connection, and every one taken later; their attempts end at once. */
   close(): void;
 };
 
-/** More lanes than can be busy at once by far; the least recently used makes room for a new one. */
+/** Far more lanes than can be busy at once; a new pool replaces the least recently used. */
 const MAX_POOLS = 1_000;
 
 const POOL_IDLE_MS = 60_000;
@@ -40,7 +42,7 @@ export function connections(egress: Egress, { maxPools = MAX_POOLS } = {}): Conn
     return pool;
   }
 
-  /** The map is in the order of last use. */
+  /** Relies on the map being in order of last use. */
   function dropLeastRecentlyUsed(): void {
     for (const [hostKey, pool] of pools) if (pool.busy.size === 0) return drop(hostKey, pool);
   }
@@ -60,7 +62,7 @@ export function connections(egress: Egress, { maxPools = MAX_POOLS } = {}): Conn
     cancelSweep = pools.size > 0 ? clock.timer(SWEEP_MS, sweep) : undefined;
   }
 
-  /** An idle connection that ended is of no use any more. */
+  /** An idle connection that ended is useless. */
   function onIdleLost(hostKey: bigint, connection: Connection): void {
     const idle = pools.get(hostKey)?.idle ?? [];
     const index = idle.indexOf(connection);
@@ -114,12 +116,12 @@ export function connections(egress: Egress, { maxPools = MAX_POOLS } = {}): Conn
   };
 }
 
-/** The one used last: those above the present need fall idle and close. */
+/** Takes the one used last, so that surplus connections stay idle and close. */
 function takeIdle(idle: Connection[], origin: string, nowMs: number): Connection | undefined {
   const fits = (connection: Connection) =>
     connection.url.origin === origin && connection.idleUntilMs > nowMs;
   const last = idle.at(-1);
-  // Nearly always the last; a lane has several origins only where ports or schemes differ.
+  // Nearly always the last fits: a lane has several origins only if ports or schemes differ.
   if (last !== undefined && fits(last)) return idle.pop();
   const index = idle.findLastIndex(fits);
   return index === -1 ? undefined : idle.splice(index, 1)[0];

@@ -11,25 +11,25 @@ import {
 } from "#platform";
 import type { Kind } from "./lane-slots.ts";
 
-/** A delivery that this node holds the lease of. */
+/** A delivery that this node has leased. */
 export type Claim = {
   messageId: string;
   sequence: number;
   accountId: string;
   hostKey: bigint;
   replayId: string | null;
-  /** Counts every POST of the event, this one included. */
+  /** The number of this POST of the event. */
   attempt: number;
-  /** Failures so far that took a step of the schedule. */
+  /** Failures so far that used a step of the schedule. */
   step: number;
   epoch: number;
   createdAt: Date;
-  /** By the database's clock, and by this node's. */
+  /** When it was claimed, by the database's clock and by this node's. */
   claimedAt: Date;
   claimedHere: LocalMoment;
 };
 
-/** With everything its POST needs. */
+/** A claim with everything its POST needs. */
 export type ClaimedDelivery = Claim & {
   status: ToldStatus;
   /** When the status changed. */
@@ -41,14 +41,14 @@ export type ClaimedDelivery = Claim & {
 
 export type Claims = {
   deliveries: ClaimedDelivery[];
-  /** Interrupted too often in a row: ended by the claim. */
+  /** Interrupted too often in a row; the claim has ended them. */
   poison: Claim[];
   /** Their event is gone: there is nothing to send. */
   eventless: Claim[];
   /** Nothing can sign them now. */
   unsigned: Claim[];
   away: ReadSecrets["away"];
-  /** How many were in somebody's hands when their lease ran out. */
+  /** How many a node held when their lease ran out. */
   interrupted: number;
 };
 
@@ -78,12 +78,12 @@ export type ClaimRequest = {
   secrets: SecretBox;
 };
 
-/** Leases what is due in these lanes, committed before any HTTP. */
+/** Leases what is due in these lanes; the lease is committed before any HTTP. */
 export async function claimDeliveries(db: Database, request: ClaimRequest): Promise<Claims> {
   const rows = await claimRows(db, request);
   const [poison, alive] = split(rows, ({ is_poison }) => is_poison);
   const [eventless, whole] = split(alive, ({ status }) => status === null);
-  // Read by the claim and never kept: a secret that was dropped signs nothing more, on any node.
+  // Read with each claim and never kept: a removed secret signs nothing more, on any node.
   const { found: secrets, away } = await readSecrets(
     db,
     whole.map(({ account_id }) => account_id),
@@ -111,8 +111,8 @@ export async function claimDeliveries(db: Database, request: ClaimRequest): Prom
 const TRIES = 5;
 
 /**
- * Two nodes may claim two events of one message in the same instant; the index that forbids it makes
- * one of them start over, and by then it sees the other's lease.
+ * Two nodes may claim two events of one message at the same moment. The index that forbids this
+ * makes one of them start over, and by then it sees the other's lease.
  */
 async function claimRows(db: Database, request: ClaimRequest): Promise<Row[]> {
   const { lanes, kind } = request;
@@ -134,13 +134,13 @@ async function claimRows(db: Database, request: ClaimRequest): Promise<Row[]> {
 }
 
 type ReadSecrets = {
-  /** By account, those that live now. */
+  /** The live secrets, by account. */
   found: Map<string, SigningSecrets>;
-  /** Set where the database could not be asked: that says nothing about the secrets. */
+  /** Set if the database could not be asked, which says nothing about the secrets. */
   away: DatabaseUnavailable | undefined;
 };
 
-/** One that cannot be opened leaves the other accounts alone. */
+/** A secret that cannot be opened does not affect other accounts. */
 export async function readSecrets(
   db: Database,
   accounts: readonly string[],

@@ -48,7 +48,7 @@ test("webhooks that find the database away are put back for five seconds, and on
   await db.close();
 });
 
-/** Three webhooks of one message, on their way to a runner that does only what is given. */
+/** Three webhooks of one message on their way to a runner that does only what is given. */
 function threeBorn(
   { db, accountId, secrets }: { db: Database; accountId: string; secrets: SecretBox },
   does: Partial<DeliveryRunner> = {},

@@ -19,18 +19,20 @@ type Deps = {
   secrets: SecretBox;
   ahead: Ahead;
   runner: DeliveryRunner;
-  /** Whether something waits for a claim in this lane: it is older, so it goes first. */
+  /** Whether something older waits for a claim in this lane and must go first. */
   isBehind: (hostKey: bigint) => boolean;
 };
 
 export type DeliveryIntake = Omit<WebhookIntake, "wake"> & {
-  /** Keeps no more places, and resolves when all that came has been handed on. */
+  /** Reserves no more places; resolves when everything taken has been handed on. */
   stop(): Promise<void>;
 };
 
 const UNSIGNED_WAIT_MS = 5_000;
 
-/** What cannot be signed is tried again after a while: by a fault of ours, or because the database is away. */
+/**
+ * Retries after a while what cannot be signed, by our own fault or because the database is away.
+ */
 export function putBackUnsigned(
   { log, runner }: Pick<Deps, "log" | "runner">,
   claims: readonly Claim[],
@@ -50,8 +52,8 @@ export function putBackUnsigned(
 }
 
 /**
- * Webhooks that were leased to this node at birth, on their way from the commit to the runner. Only
- * for lanes where answers come fast, and no more than can begin soon; all others are claimed.
+ * Passes webhooks that were leased to this node at birth from the commit to the runner. Takes only
+ * lanes that answer fast, and no more than can begin soon; all others are claimed.
  */
 export function deliveryIntake(deps: Deps): DeliveryIntake {
   const { db, clock, log, secrets, ahead, runner, isBehind } = deps;
@@ -61,7 +63,7 @@ export function deliveryIntake(deps: Deps): DeliveryIntake {
   const leave = (hostKey: bigint) => ahead.add(hostKey, -1);
 
   async function handOn(born: readonly BornDelivery[]): Promise<void> {
-    // Read for these, and never kept: a secret that was dropped signs nothing more.
+    // Read for these and never kept: a removed secret signs nothing more.
     const accountIds = born.map(({ accountId }) => accountId);
     const { found, away } = await readSecrets(db, accountIds, secrets);
     const claims = born.map(claimOf);
@@ -106,7 +108,7 @@ function claimOf(born: BornDelivery): Omit<ClaimedDelivery, "secrets"> {
     accountId,
     hostKey,
     replayId: null,
-    // As the row was written.
+    // The values with which the row was written.
     attempt: 1,
     step: 0,
     epoch: 1,

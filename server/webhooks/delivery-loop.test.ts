@@ -155,7 +155,7 @@ type Watched = {
   lanes?: Lanes;
 };
 
-/** On a database that answers as it is told. */
+/** A loop on a database with scripted answers. */
 function loopOf({ clock, query, lanes = laneKeeper({ clock }) }: Watched) {
   const egress = testEgress();
   return deliveryLoop({

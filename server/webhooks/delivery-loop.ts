@@ -39,19 +39,19 @@ type Deps = {
   policy: EgressPolicy;
   version: string;
   tracer?: Tracer | undefined;
-  /** The names of receivers that were healthy when this process began. */
+  /** Called with the names of receivers that were healthy before this process began. */
   onRecalled?: (hostnames: string[]) => void;
 };
 
 export type DeliveryLoop = WebhookIntake & {
   start(): void;
-  /** Claims no more, gives back what has not begun, lets what has begun end. */
+  /** Claims no more, gives back what has not begun, and lets what has begun end. */
   stop(): Promise<void>;
 };
 
 const LANES_A_TURN = 500;
 
-/** Claims what is due, posts it, records what became of it. Nothing lives only in memory. */
+/** Claims what is due, posts it, and records the result. Nothing lives only in memory. */
 export function deliveryLoop(deps: Deps): DeliveryLoop {
   const { db, clock, log, lanes, secrets } = deps;
   const metrics = deliveryMetrics(deps.metrics);
@@ -84,7 +84,7 @@ export function deliveryLoop(deps: Deps): DeliveryLoop {
     running?.wake();
   }
 
-  /** Many answers come in one turn of the event loop: one pass is enough for the slots of all of them. */
+  /** Many answers come in one turn of the event loop: one pass serves the slots of all of them. */
   function wakeSoon(): void {
     if (isWakeDue) return;
     isWakeDue = true;
@@ -99,13 +99,15 @@ export function deliveryLoop(deps: Deps): DeliveryLoop {
     const isTimeToWalk = clock.monotonicMs() >= walkAtMs;
     if (isTimeToWalk) runner.sweep();
     if (isTimeToWalk) await walk();
-    // First attempts before the rest: a backlog that recovers never delays fresh events.
+    // First attempts before the rest: a recovering backlog never delays fresh events.
     const first = await claim("first");
     const again = await claim("again");
     return first + again + (isTimeToWalk && after !== BEFORE_ALL_LANES ? 1 : 0);
   }
 
-  /** Tried once: without it hosts are strangers at first, which must not keep any webhook waiting. */
+  /**
+   * Tried only once: without it hosts just start as strangers, and no webhook must wait for this.
+   */
   async function recall(): Promise<void> {
     hasRecalled = true;
     await hosts
@@ -114,7 +116,7 @@ export function deliveryLoop(deps: Deps): DeliveryLoop {
       .catch((error: unknown) => log.warn({ error }, "known receivers could not be read"));
   }
 
-  /** Lanes are looked at in turn, going on where the last walk stopped. */
+  /** Looks at lanes in turn, from where the last walk stopped. */
   async function walk(): Promise<void> {
     const walked = await walkLanes(db, after, LANES_A_TURN);
     await probeForReplays(walked.due.map(({ hostKey }) => hostKey));
@@ -131,7 +133,7 @@ export function deliveryLoop(deps: Deps): DeliveryLoop {
     walkAtMs = clock.monotonicMs() + WALK_EVERY_MS;
   }
 
-  /** Somebody wished for it, on this node, another one or the command line: it waits for no probe. */
+  /** A person asked for a replay, on any node or the command line: it waits for no probe. */
   async function probeForReplays(due: bigint[]): Promise<void> {
     const held = due.filter((hostKey) => !lanes.mayTry(hostKey));
     if (held.length === 0) return;
@@ -144,28 +146,28 @@ export function deliveryLoop(deps: Deps): DeliveryLoop {
     if (at !== null && (oldest === undefined || at < oldest)) oldestDue.set(health, at);
   }
 
-  /** Claims in the lanes that are named and have room; one that may have more stays named. */
+  /** Claims in the named lanes that have room; a lane that may have more stays named. */
   async function claim(kind: Kind): Promise<number> {
     const hostKeys = named[kind].sift();
-    // Lanes with claims that wait for a slot take part in the grant beside those that have yet to claim.
+    // Lanes whose claims wait for a slot share in the grant with those that have yet to claim.
     const inNeed = new Set([...hostKeys, ...runner.lanesKept(kind)]);
     const grants = lanes.grant([...inNeed], kind);
     const free = new Map(grants.map((grant) => [grant.hostKey, runner.beginKept(grant, kind)]));
-    // Only first attempts are claimed ahead: the lease of one that was interrupted before must mean
-    // that it has begun, or three crashes would end what was never tried.
+    // Only first attempts are claimed ahead: for any other, a lease that ran out must mean that it
+    // had begun, or three crashes would end a delivery that was never tried.
     const dealt = kind === "first" ? ahead.deal(hostKeys) : new Map<bigint, number>();
     const wish = hostKeys
       .map((hostKey) => ({ hostKey, most: (free.get(hostKey) ?? 0) + (dealt.get(hostKey) ?? 0) }))
       .filter(({ most }) => most > 0);
     try {
       if (wish.length === 0) return 0;
-      // Before the claim: what is named meanwhile may have come too late for it.
+      // Removed before the claim, which may miss what is named meanwhile.
       for (const { hostKey } of wish) named[kind].delete(hostKey);
       const moment = localMoment(clock);
       const claims = await claimDeliveries(db, { lanes: wish, kind, moment, secrets });
       const taken = Map.groupBy(claims.deliveries, ({ hostKey }) => hostKey);
-      // A lane that got all it asked for may have more. Retries and replays count double: a claim of them
-      // may look at both webhooks of a message, and can take only one.
+      // A lane that got all it asked for may have more. Retries and replays count double: a claim
+      // of them may look at both webhooks of a message and can take only one.
       const looked = kind === "first" ? 1 : 2;
       const served = wish.filter(
         ({ hostKey, most }) => looked * (taken.get(hostKey)?.length ?? 0) >= most,
@@ -207,7 +209,7 @@ export function deliveryLoop(deps: Deps): DeliveryLoop {
 
   const loop: Loop = {
     name: "deliver webhooks",
-    /** Until the next walk: a pass between two of them puts none off. The whole where a walk failed. */
+    /** Until the next walk, which no pass in between delays; the full interval if a walk failed. */
     get idleMs() {
       const leftMs = Math.ceil(walkAtMs - clock.monotonicMs());
       return leftMs > 0 ? leftMs : WALK_EVERY_MS;

@@ -9,7 +9,7 @@ const HEALTHS: Health[] = ["unproven", "proven", "failing", "slow", "open"];
 
 export type DeliveryMetrics = ReturnType<typeof deliveryMetrics>;
 
-/** What `/metrics` tells of webhooks. */
+/** The metrics of webhooks. */
 export function deliveryMetrics(metrics: Metrics) {
   const countAttempt = metrics.tally(
     "webhook_attempts_total",
@@ -55,7 +55,7 @@ export function deliveryMetrics(metrics: Metrics) {
     },
     gaveUp: (count: number) => countEnded("exhausted", count),
     interrupted: (count: number) => interrupted.inc(count),
-    /** All lanes were looked at; these are the oldest that were due. */
+    /** All lanes were looked at; `oldest` has the oldest due delivery by health. */
     walked(oldest: ReadonlyMap<Health, Date>, now: Date) {
       walked.set(now.getTime() / 1000);
       for (const health of HEALTHS) {

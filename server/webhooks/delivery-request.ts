@@ -7,8 +7,8 @@ import { webhookHeaders } from "./headers.ts";
 import type { Post } from "./post.ts";
 
 /**
- * The database's clock, carried on since the claim by one that nobody sets: nodes may disagree about
- * the time. That of leases would follow a clock that is set ahead.
+ * The database's time at the claim, carried forward by a clock that nobody can set, since nodes may
+ * disagree about the time. The lease clock would follow a clock that is set ahead.
  */
 export function databaseNow(
   { claimedAt, claimedHere }: Pick<ClaimedDelivery, "claimedAt" | "claimedHere">,
@@ -17,7 +17,7 @@ export function databaseNow(
   return new Date(claimedAt.getTime() + clock.monotonicMs() - claimedHere.monotonicMs);
 }
 
-/** The POST of a delivery: the stored octets, signed for this attempt by the secrets that live now. */
+/** The POST of a delivery: the stored bytes, signed for this attempt with the live secrets. */
 export function requestOf(delivery: ClaimedDelivery, now: Date, version: string): Post {
   const { hostKey, url, body, messageId, sequence, attempt, status } = delivery;
   const headers = webhookHeaders(
@@ -25,7 +25,7 @@ export function requestOf(delivery: ClaimedDelivery, now: Date, version: string)
       eventId: eventId(messageId, sequence),
       timestampSeconds: Math.floor(now.getTime() / 1000),
       body,
-      // It may have waited for its slot since the claim.
+      // It may have waited for a slot since the claim.
       secrets: signingNow(delivery.secrets, now),
       event: eventNames[status],
       attempt,

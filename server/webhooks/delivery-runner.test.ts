@@ -159,7 +159,7 @@ type Watched = {
   onStop?: (step: string) => void;
 };
 
-/** Whose attempts never end, unless told otherwise. */
+/** A runner whose attempts never end unless told otherwise. */
 function runnerOf({
   clock,
   lanes,

@@ -26,44 +26,44 @@ type Deps = {
   policy: EgressPolicy;
   version: string;
   tracer?: Tracer | undefined;
-  /** Slots are free, or will be before long, that nothing is claimed for. */
+  /** Called when slots are free, or soon will be, and nothing is claimed for them. */
   onRoom: () => void;
 };
 
 export type DeliveryRunner = {
-  /** Begins a delivery whose slot is taken; false where it must wait for its host name. */
+  /** Begins a delivery with its slot taken; false if it must wait for its host name. */
   begin(delivery: ClaimedDelivery, kind: Kind): boolean;
-  /** Keeps one that was claimed ahead until a slot of its lane is free. */
+  /** Keeps a delivery that was claimed ahead until its lane has a free slot. */
   keep(delivery: ClaimedDelivery, kind: Kind): void;
-  /** Keeps a first attempt, and begins what can begin in its lane. */
+  /** Keeps a first attempt, then begins what can begin in its lane. */
   offerFirst(delivery: ClaimedDelivery): void;
   hasKept(): boolean;
-  /** The lanes in which one of this kind is the next that is kept. */
+  /** The lanes whose next kept delivery is of this kind. */
   lanesKept(kind: Kind): bigint[];
-  /** Begins what is kept in slots that are taken; answers how many of them are left. */
+  /** Begins kept deliveries in granted slots; returns how many slots are left. */
   beginKept(grant: Grant, kind: Kind): number;
   putBack(claim: Claim, waitMs: number): void;
-  /** Begins what can begin by now, gives back what has waited too long. */
+  /** Begins what can begin now, and gives back what has waited too long. */
   sweep(): void;
-  /** Gives back what has not begun, lets what has begun end within its deadline. */
+  /** Gives back what has not begun, and lets what has begun end within its deadline. */
   stop(): Promise<void>;
 };
 
 type Kept = { kind: Kind; delivery: ClaimedDelivery };
 
-/** A claim not begun by then is given back, so that attempt and record stay well inside the lease. */
+/** A claim not begun by then is given back, so attempt and record stay well inside the lease. */
 const BEGIN_WITHIN_MS = 5_000;
-/** Longer than the deadline of an attempt: after it nothing can be in flight. */
+/** Longer than the deadline of an attempt: after this nothing can be in flight. */
 const DRAIN_MS = 11_000;
 
-/** Takes claimed deliveries through their one attempt, as the slots allow. */
+/** Makes the one attempt of each claimed delivery, as slots allow. */
 export function deliveryRunner(deps: Deps): DeliveryRunner {
   const { clock, log, lanes, ahead, poster, recorder, metrics } = deps;
   const waiting = new Map<bigint, Kept[]>();
   let isStopping = false;
   let inFlight = 0;
 
-  /** False where its host name is full: then it stands first in line. */
+  /** False if its host name is full: it then stands first in line. */
   function begin(delivery: ClaimedDelivery, kind: Kind): boolean {
     const { hostKey } = delivery;
     if (isLate(delivery)) {
@@ -96,8 +96,8 @@ export function deliveryRunner(deps: Deps): DeliveryRunner {
   function post(delivery: ClaimedDelivery): Promise<Attempt> {
     const now = databaseNow(delivery, clock);
     if (delivery.attempt === 1) metrics.begun(now.getTime() - delivery.createdAt.getTime());
-    // From here until the record commits a crash leaves a POST that the receiver may have seen: the
-    // lease runs out, the attempt is noted as interrupted, and the next one carries the same id.
+    // After a crash between here and the commit of the record, the receiver may have seen the POST:
+    // the lease runs out, the attempt is noted as interrupted, and the next one has the same id.
     return Promise.try(() => {
       const isReliable = lanes.isReliable(delivery.hostKey);
       return poster.post({ ...requestOf(delivery, now, deps.version), isReliable });
@@ -109,7 +109,7 @@ export function deliveryRunner(deps: Deps): DeliveryRunner {
   async function attempt({ delivery, kind, place }: Begun): Promise<void> {
     const { hostKey } = delivery;
     const made = await post(delivery).catch((error: unknown) => {
-      // A bug must not cost a slot as well.
+      // A bug must not leak the slot as well.
       const outcome = { kind: "our_fault", detail: "the attempt failed" } as const;
       lanes.end({ hostKey, kind, place, outcome, durationMs: 0 });
       throw error;
@@ -130,7 +130,7 @@ export function deliveryRunner(deps: Deps): DeliveryRunner {
     metrics.attempted(attempt, concluded.next === "ended" ? concluded.ended : null);
     deps.tracer?.step(delivery.messageId, attemptSpan(delivery, attempt, clock.now()));
     tell({ delivery, outcome: attempt.outcome, concluded, place });
-    // Where the lane may not go on by itself, the slot is for those that wait for a grant.
+    // If the lane may not continue by itself, its slot goes to those that wait for a grant.
     if (!beginNext(hostKey)) deps.onRoom();
     await recorder.record(concluded);
   }
@@ -140,14 +140,14 @@ export function deliveryRunner(deps: Deps): DeliveryRunner {
 
   function tell({ delivery, outcome, concluded, place }: Told): void {
     const ended = concluded.next === "ended" ? concluded.ended : null;
-    // Most attempts succeed, and have nothing to tell.
+    // Most attempts succeed and need no log entry.
     if (outcome.kind !== "our_fault" && ended !== "exhausted" && ended !== "forbidden") return;
     const { messageId, sequence, accountId } = delivery;
     const fields = {
       eventId: eventId(messageId, sequence),
       ...idsOf(delivery),
       accountId,
-      // No more of its address: paths and queries hold secrets.
+      // Nothing else of its address: paths and queries hold secrets.
       host: place.hostname,
       class: outcomeClass(outcome),
       outcome,
@@ -159,7 +159,7 @@ export function deliveryRunner(deps: Deps): DeliveryRunner {
     else log.warn(fields, "a webhook was not sent: its address must not be called");
   }
 
-  /** Begins what was claimed for the lane, as far as it may take slots; false where it took none. */
+  /** Begins what was claimed for the lane, as far as it may take slots; false if nothing began. */
   function beginNext(hostKey: bigint): boolean {
     let hasBegun = false;
     const line = waiting.get(hostKey) ?? [];
@@ -186,7 +186,7 @@ export function deliveryRunner(deps: Deps): DeliveryRunner {
       line.shift();
       ahead.add(hostKey, -1);
       left -= 1;
-      // Where its host name is full, each slot is given back so.
+      // If the host name is full, `begin` gives the slot back.
       begin(delivery, kind);
     }
     if (line.length === 0) waiting.delete(hostKey);

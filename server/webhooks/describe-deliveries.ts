@@ -4,12 +4,14 @@ import { eventId, type EventKey, type EventRow, findEvents, parseEventId } from 
 import { DAY_MS, type Queryable, sql, timeOfId } from "#platform";
 import type { Ended } from "./schedule.ts";
 
-/** Waiting: no attempt yet. Retrying: some failed, or it is replayed. The others are how it ended. */
+/**
+ * Waiting: no attempt yet. Retrying: some failed, or it is being replayed. The rest: how it ended.
+ */
 export type DeliveryState = "waiting" | "retrying" | Ended;
 
 /** One event to one callback address, as people see it. */
 export type DeliveryRow = {
-  /** The `webhook-id`: the same on attempts and replays. */
+  /** The `webhook-id`, which attempts and replays share. */
   deliveryId: string;
   messageId: string;
   sequence: number;
@@ -19,11 +21,11 @@ export type DeliveryRow = {
   attempts: number;
   /** When the status changed. */
   createdAt: Date;
-  /** Null where it has ended, or an attempt is under way. */
+  /** Null if it has ended or an attempt is under way. */
   nextAttemptAt: Date | null;
-  /** Whether it waits for a receiver that is only probed. */
+  /** Whether its receiver is open, so only probes are sent there. */
   isPaused: boolean;
-  /** The replay that is under way, or that the last attempt was part of. */
+  /** The replay under way, or the one that the last attempt belonged to. */
   replayId: string | null;
   last: LastAttempt | null;
 };
@@ -49,14 +51,14 @@ type Tried = EventKey &
     "attempt" | "at" | "replay_id" | "http_status" | "error_class" | "error" | "total_ms" | "ended"
   >;
 
-/** Describes deliveries of an account, in the order given; those that are unknown are left out. */
+/** Describes deliveries of an account in the given order; leaves out unknown ones. */
 export async function describeDeliveries(
   db: Queryable,
   accountId: string,
   keys: readonly EventKey[],
 ): Promise<DeliveryRow[]> {
   if (keys.length === 0) return [];
-  // In this order: what is written or ends meanwhile is then seen by the next look, and never by none.
+  // In this order, what is written or ends meanwhile is seen by a later query, never by none.
   const events = await findEvents(db, keys);
   const live = await findLive(db, keys);
   const tried = await findTried(db, accountId, keys);
@@ -115,14 +117,14 @@ async function findLive(db: Queryable, keys: readonly EventKey[]): Promise<Map<s
   );
 }
 
-/** Clocks of nodes differ by far less than a day: no attempt is older than its message by more. */
+/** The clocks of nodes differ by far less than a day: no attempt precedes its message by more. */
 const ATTEMPT_BEFORE_MESSAGE_MS = DAY_MS;
-/** Whoever makes up an id may put any time into it; PostgreSQL reads years of four digits. */
+/** A made-up id may hold any time; PostgreSQL reads years of four digits. */
 const LAST_MS = Date.UTC(9999, 0, 1);
 
 /**
- * The last attempt of each; of a delivery that has ended it is the one that ended it. Days before
- * the oldest message are left out, and the others are each walked once for all keys: a look into
+ * The last attempt of each delivery; for an ended one it is the attempt that ended it. Days before
+ * the oldest message are left out, and each other day is walked once for all keys: looking into
  * every day for every key would cost twenty times as much.
  */
 async function findTried(
@@ -133,7 +135,7 @@ async function findTried(
   const messageIds = [...new Set(keys.map(({ message_id }) => message_id))].toSorted();
   const oldestMs = Math.min(timeOfId(messageIds[0] ?? "").getTime(), LAST_MS);
   const since = new Date(oldestMs - ATTEMPT_BEFORE_MESSAGE_MS);
-  // As a subquery, so that planning does not reckon with each of thousands of ids in each of the days.
+  // A subquery, so that the planner does not weigh each of thousands of ids for each day.
   const ids = sql`array(select unnest(${messageIds}::uuid[]))`;
   return byId(
     await db.query<Tried>(sql`
@@ -146,7 +148,7 @@ async function findTried(
   );
 }
 
-/** One attempt with all that is kept of it. */
+/** One attempt with everything kept of it. */
 export type AttemptRow = {
   attempt: number;
   at: Date;
@@ -166,13 +168,13 @@ export type AttemptRow = {
 };
 
 export type DeliveryDetail = DeliveryRow & {
-  /** The exact octets that are sent. */
+  /** The exact bytes that are sent. */
   body: Buffer;
   /** Oldest first. */
   tried: AttemptRow[];
 };
 
-/** A delivery with its body and every attempt; undefined where the account has none with that id. */
+/** A delivery with its body and its attempts; undefined if the account has none with that id. */
 export async function findDelivery(
   db: Queryable,
   { accountId, deliveryId }: { accountId: string; deliveryId: string },
@@ -193,5 +195,5 @@ export async function findDelivery(
   return { ...described, body: event.body, tried };
 }
 
-/** Replays have no end; a person needs no more than this. */
+/** Replays are unlimited; a person needs no more than this. */
 const MAX_ATTEMPTS_SHOWN = 200;

@@ -1,15 +1,15 @@
 import { type Database, sql } from "#platform";
 
-/** A lane with something due, and since when, of each kind. */
+/** A lane with something due, and since when, for each kind. */
 export type DueLane = { hostKey: bigint; firstAt: Date | null; againAt: Date | null };
 
 export type Walk = {
   due: DueLane[];
-  /** Where the next walk goes on; null where this one reached the end. */
+  /** Where the next walk goes on; null if this one reached the end. */
   after: bigint | null;
 };
 
-/** The newest replay that waits in each of these lanes, for those that have one. */
+/** The newest waiting replay in each of these lanes that has one. */
 export async function findNewestReplays(
   db: Database,
   hostKeys: readonly bigint[],
@@ -26,7 +26,7 @@ export const BEFORE_ALL_LANES = -(2n ** 63n);
 
 type Row = { host_key: string; n: number; first_at: Date | null; again_at: Date | null };
 
-/** Looks at the next `most` lanes, due or not, so that no lane is looked at twice before all were once. */
+/** Looks at the next `most` lanes, due or not, so every lane is looked at before any is again. */
 export async function walkLanes(db: Database, after: bigint, most: number): Promise<Walk> {
   const rows = await db.query<Row>(sql`
     select host_key::text, n, first_at, again_at from due_lanes(${after.toString()}, ${most})`);

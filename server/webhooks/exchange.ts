@@ -4,7 +4,7 @@ import { CLOSED, type Connection, type ConnectionUser } from "./connection.ts";
 
 export type ExchangeEnd =
   | { kind: "complete"; status: number }
-  /** Complete as far as we read, but the receiver has more to say: the connection cannot be used again. */
+  /** Complete as far as we read, but more would come: the connection cannot be reused. */
   | { kind: "cut"; status: number }
   | { kind: "timeout" }
   | { kind: "headers_too_large" }
@@ -15,11 +15,13 @@ export type ExchangeRequest = {
   path: string;
   headers: Record<string, string>;
   body: Buffer;
-  /** Over everything, connecting included. Monotonic. */
+  /** Limits everything, including connecting. Monotonic. */
   deadlineMs: number;
 };
 
-/** One request and its answer on one connection. Ends exactly once, by the deadline wherever it is. */
+/**
+ * One request and its answer on one connection. Ends exactly once, at the latest by the deadline.
+ */
 export class Exchange implements ConnectionUser {
   readonly ended: Promise<ExchangeEnd>;
   readonly answer = new Answer();
@@ -83,7 +85,7 @@ function octetsOf({ url }: Connection, { path, headers, body }: ExchangeRequest)
     head += `${name}: ${value}\r\n`;
     values += value;
   }
-  // They are all ours; a line's end in one would be a bug that lets data become headers.
+  // The values are all ours; a line ending in one would be a bug that turns data into headers.
   if (!PRINTABLE.test(values)) throw new Error("A header cannot be sent.");
   head += `content-length: ${body.length}\r\n\r\n`;
   const octets = Buffer.allocUnsafe(head.length + body.length);

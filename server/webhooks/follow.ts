@@ -13,7 +13,7 @@ import {
 import { webhookHeaders } from "./headers.ts";
 import { noteTried } from "./tried.ts";
 
-/** A change of status, as a receiver would get it. */
+/** A status change, as a receiver would get it. */
 export type FollowedEvent = {
   deliveryId: string;
   event: EventName;
@@ -21,9 +21,9 @@ export type FollowedEvent = {
   sequence: number;
   status: ToldStatus;
   at: Date;
-  /** The octets that the webhook has, whether or not there is one. */
+  /** The bytes of its webhook, whether or not there is one. */
   body: Buffer;
-  /** Its headers, signed when it is called: receivers refuse a signature that is minutes old. */
+  /** Its headers, signed at the call: receivers refuse signatures that are minutes old. */
   sign(): Record<string, string>;
 };
 
@@ -33,32 +33,32 @@ export type FollowRequest = {
   accountId: string;
   /** Ends the following. */
   signal: AbortSignal;
-  /** From now on nothing is missed. */
+  /** Called when it follows: from then on nothing is missed. */
   onReady?: () => void;
-  /** Nothing was asked for so long that events may have been missed; it goes on. */
+  /** Called if it paused for so long that events may have been missed; it goes on. */
   onLapse?: () => void;
-  /** The database cannot be reached; what happens within a minute is seen once it is back. */
+  /** Called if the database is away; events of the next minute are seen once it is back. */
   onAway?: () => void;
-  /** Whether it may be asked again, where somebody else could have taken its place meanwhile. */
+  /** Whether it may be asked again, if something else could have taken its place meanwhile. */
   isBack?: () => Promise<boolean>;
 };
 
-/** Events are written for followers for this long after the last renewal. */
+/** How long after the last renewal events are written for followers. */
 const FOLLOW_MS = 60_000;
 const RENEW_MS = 20_000;
-/** What was written for followers is swept after this long, whether or not it was read. */
+/** What is written for followers is swept after this long, read or not. */
 export const FOLLOWED_KEPT_MS = 120_000;
 const LOOK_EVERY_MS = 200;
 const PAGE = 500;
-/** A database that is started again, or fails over, is back long before. */
+/** A database that restarts or fails over is back long before. */
 const AWAY_LIMIT_MS = 300_000;
 const ASK_AGAIN_MS = 500;
 
 /**
- * Every change of status of an account as it happens, each once, those of a message in order. What
- * one transaction wrote is seen when it commits: each look takes what its snapshot sees and the one
- * before it did not, so a slow transaction is never passed over. Whoever reads must take them as they
- * come: what is left unread for two minutes is swept.
+ * Yields every status change of an account as it happens, each once, those of a message in order.
+ * What a transaction wrote is seen when it commits: each look takes what its snapshot sees and the
+ * previous one did not, so a slow transaction is never missed. The caller must read promptly:
+ * events left unread for two minutes are swept.
  */
 export async function* followEvents(
   { db: impatient, ...rest }: Deps,
@@ -76,7 +76,7 @@ export async function* followEvents(
   while (!signal.aborted) {
     const unrenewedMs = clock.monotonicMs() - renewedAtMs;
     if (unrenewedMs >= RENEW_MS) {
-      // Another follower of the account renews for this one too, but does not read for it.
+      // Another follower's renewal covers this one too, but does not read for it.
       if (!(await renew(db, accountId)) || unrenewedMs >= FOLLOWED_KEPT_MS) onLapse?.();
       renewedAtMs = clock.monotonicMs();
     }
@@ -94,7 +94,7 @@ export async function* followEvents(
 
 type Patience = Pick<FollowRequest, "signal" | "onAway" | "isBack"> & { clock: Clock };
 
-/** Asks again where the database is away: all that is asked here may be asked twice. */
+/** Repeats a query if the database is away: every query here is safe to repeat. */
 function patient(
   db: Queryable,
   { clock, signal, onAway, isBack = () => Promise.resolve(true) }: Patience,
@@ -117,7 +117,7 @@ function patient(
   };
 }
 
-/** False where nothing was written for this account for a while. */
+/** False if events were not written for this account for a while. */
 async function renew(db: Queryable, accountId: string): Promise<boolean> {
   const rows = await db.query<{ was_followed: boolean }>(sql`
     with before as (
@@ -132,12 +132,12 @@ async function renew(db: Queryable, accountId: string): Promise<boolean> {
 
 type Look = {
   snapshot: string;
-  /** The highest that is visible. */
+  /** The highest visible position. */
   position: number;
   databaseNow: () => Date;
 };
 
-/** What is visible now, and the database's clock, carried on by one that nobody sets. */
+/** What is visible now, and the database's time, carried forward by a clock that nobody can set. */
 async function look({ db, clock }: Pick<Deps, "db" | "clock">): Promise<Look> {
   const [row] = await db.query<{ snapshot: string; position: number; at: Date }>(sql`
     select pg_current_snapshot()::text as snapshot, clock_timestamp() as at,
@@ -151,9 +151,9 @@ async function look({ db, clock }: Pick<Deps, "db" | "clock">): Promise<Look> {
 type Span = { accountId: string; seen: Look; now: Look };
 
 /**
- * What is visible now and was not before: what was written since, and what was written by then and
- * committed late. A server that crashed, or a standby that had all of it, may give the numbers of
- * transactions that were over once more, but never a position that anybody saw.
+ * Pages of what is visible now and was not before: what was written since, and what was written
+ * earlier and committed late. A server that crashed, or a standby that had everything, may reuse
+ * the numbers of finished transactions, but never a position that anyone saw.
  */
 async function* pagesBetween(
   db: Queryable,
@@ -162,7 +162,8 @@ async function* pagesBetween(
   const columns = sql`position, message_id, sequence`;
   const isVisible = sql`account_id = ${accountId} and pg_visible_in_snapshot(xid, ${now.snapshot}::pg_snapshot)`;
   for (let after = 0, isMore = true; isMore;) {
-    // Two looks, each by its index: one with "or" would go through all that is kept, five times a second.
+    // Two queries, one index each: a single one with "or" would scan everything, five times a
+    // second.
     const page = await db.query<EventKey & { position: number }>(sql`
       with late as materialized (
         select ${columns}

@@ -17,9 +17,9 @@ export type Forwarder = {
   close(): Promise<void>;
 };
 
-/** Posts followed events to one address as they are: the same octets and headers. */
+/** Posts followed events to one address unchanged: the same bytes and headers. */
 export function forwarder({ clock, url }: { clock: Clock; url: string }): Forwarder | string {
-  // Whoever forwards names the address on their own machine: all but what no setting opens is allowed.
+  // The user names an address on their own machine: all is allowed but what no setting opens.
   const policy = egressPolicy({ allowCidrs: PRIVATE, allowHttp: true, ownPorts: [] });
   const verdict = judgeUrl(url, policy);
   if (!verdict.allowed) return verdict.message;

@@ -3,20 +3,20 @@ import { type Signable, signatureHeaders } from "./sign.ts";
 
 export type WebhookRequest = Signable & {
   event: EventName;
-  /** Counts every POST of this event, replays included, from 1. */
+  /** The number of this POST of the event, from 1, replays included. */
   attempt: number;
-  /** The place of the status change among those of its message; QUEUED has 1. */
+  /** The status change's number within its message; QUEUED is 1. */
   sequence: number;
   /** Marks an event that belongs to no message. */
   isTest?: boolean;
 };
 
-/** Every header of a webhook but those that HTTP itself needs. */
+/** Every header of a webhook except those that HTTP itself needs. */
 export function webhookHeaders(request: WebhookRequest, version: string): Record<string, string> {
   return { ...eventHeaders(request, version), ...signatureHeaders(request) };
 }
 
-/** Those that anybody could write: receivers must not trust them alone. */
+/** The headers that anybody could forge: receivers must not rely on them alone. */
 export function eventHeaders(
   { event, attempt, sequence, isTest }: Omit<WebhookRequest, keyof Signable>,
   version: string,
@@ -24,7 +24,7 @@ export function eventHeaders(
   return {
     "Content-Type": "application/json",
     "User-Agent": `Posthorn/${version}`,
-    // Whatever the answer is, it is never decompressed: 10 kB of it could become 10 MB.
+    // The answer is never decompressed: 10 kB of it could become 10 MB.
     "Accept-Encoding": "identity",
     "X-SMS-Event": event,
     "X-SMS-Attempt": String(attempt),

@@ -21,12 +21,12 @@ type Row = {
   ended: WebhookState | null;
 };
 
-/** What became of the webhooks of a message, by the sequence of their status change. */
+/** What became of a message's webhooks, by the sequence of their status change. */
 export async function webhookHistory(
   db: Queryable,
   { accountId, messageId }: { accountId: string; messageId: string },
 ): Promise<Map<number, WebhookHistory>> {
-  // First what waits: what ends meanwhile is then seen by its attempts, and never by neither.
+  // What waits is read first: what ends meanwhile is then seen by its attempts, not missed.
   const waiting = await db.query<{ sequence: number }>(sql`
     select sequence from webhook_deliveries where message_id = ${messageId} and account_id = ${accountId}`);
   const rows = await db.query<Row>(sql`
@@ -54,7 +54,7 @@ export async function webhookHistory(
       httpStatus: http_status,
       error: error_class,
     });
-    // Delivered stays delivered, also where a replay of it failed.
+    // Delivered stays delivered, even if a replay of it failed.
     if (ended && entry.state !== "delivered") entry.state = ended;
   }
   for (const { sequence } of waiting) {

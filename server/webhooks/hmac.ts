@@ -1,10 +1,10 @@
 import { hash } from "node:crypto";
 
-/** Octets of SHA-256's block and of what it makes. */
+/** The sizes of SHA-256's block and digest, in bytes. */
 const [BLOCK, DIGEST] = [64, 32];
 const [INNER, OUTER] = [0x36, 0x5c];
 
-/** A key as HMAC wants it: a block to hash before the data, and one before what comes of that. */
+/** An HMAC key: a block to hash before the data, and one to hash before the result. */
 export type HmacKey = { readonly inner: Buffer; readonly outer: Buffer };
 
 export function hmacKey(key: Buffer): HmacKey {
@@ -20,8 +20,8 @@ export function hmacKey(key: Buffer): HmacKey {
 }
 
 /**
- * HMAC-SHA256 (RFC 2104) out of two one-shot hashes. The library's own makes an object outside the
- * heap for each, which at four signatures a message cost more than all the hashing.
+ * HMAC-SHA256 (RFC 2104) from two one-shot hashes. Node's own makes an object outside the heap each
+ * time, which at four signatures per message cost more than all the hashing.
  */
 export function hmacSha256(
   { inner, outer }: HmacKey,

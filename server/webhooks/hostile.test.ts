@@ -13,16 +13,16 @@ import { connectBudgets } from "./egress/connect.ts";
 import { outcomeClass } from "./outcome.ts";
 import { type Attempt, poster, type Poster } from "./post.ts";
 
-// Receivers that do everything wrong. Each must end in its own class, by the deadline, with its
-// connection gone, and none may keep a healthy receiver waiting. Time stands still unless a test
-// moves it: what ends by itself needs no deadline, however slow the machine.
+// Receivers that do everything wrong. Each attempt must end in its own class, by the deadline, with
+// its connection gone, and none may delay a healthy receiver. Time stands still unless a test
+// advances it: what ends by itself needs no deadline, however slow the machine is.
 
 type Hostile = {
   name: string;
   receive: (socket: Socket) => void;
-  /** The class expected; null where the receiver's 2xx counts all the same. */
+  /** The expected class; null if the receiver's 2xx counts all the same. */
   expected: string | null;
-  /** The day that the words must name. */
+  /** The date that the words must name. */
   day?: { words: string; date: Date };
   tls?: TlsOptions;
 };
@@ -41,18 +41,18 @@ const OK = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
 type Receive = Hostile["receive"];
 
-/** Receivers that begin when they are connected to, by what they do. */
+/** Receivers that act as soon as they are connected to, by what they do. */
 function connected(expected: string | null, receivers: Record<string, Receive>): Hostile[] {
   return Object.entries(receivers).map(([name, receive]) => ({ name, receive, expected }));
 }
 
-/** Receivers that begin when they have the request. */
+/** Receivers that act once they have the request. */
 function asked(expected: string | null, replies: Record<string, Receive>): Hostile[] {
   const answers = connected(expected, replies);
   return answers.map((each) => ({ ...each, receive: answering(each.receive) }));
 }
 
-/** Receivers that would answer well, were it not for their TLS. */
+/** Receivers that would answer well if it were not for their TLS. */
 function secured(expected: string, options: Record<string, TlsOptions>): Hostile[] {
   const receive = answering(write(OK));
   return Object.entries(options).map(([name, tls]) => ({ name, receive, tls, expected }));
@@ -175,7 +175,7 @@ const hostiles: Hostile[] = [
   }),
 ];
 
-/** Those that speak no TLS, and are called over https. */
+/** Receivers without TLS that are called over https. */
 const onTls = new Set([
   "speaks no TLS",
   "answers TLS with HTTP",
@@ -294,7 +294,7 @@ test("what is read is bounded: a flood is cut off after 64 KiB, give or take wha
 
   assert.equal(status, 200);
   assert.equal(answer?.body.length, 2_048);
-  // The kernel's buffers on both sides hold a few megabytes; without a limit it would be gigabytes.
+  // Kernel buffers on both sides hold a few megabytes; without a limit it would be gigabytes.
   assert.ok(sent < 32 * 1024 * 1024, `${sent} octets`);
   await sender.close();
 });
@@ -442,7 +442,7 @@ function end(text: string): (socket: Socket) => void {
   return (socket) => void socket.end(text);
 }
 
-/** One piece every 50 ms, for as long as somebody listens. */
+/** Sends one piece every 50 ms while the other side listens. */
 function drip(start: string, piece: string): (socket: Socket) => void {
   return (socket) => {
     socket.write(start);
@@ -451,7 +451,7 @@ function drip(start: string, piece: string): (socket: Socket) => void {
   };
 }
 
-/** As fast as the other side takes it, for as long as it does. */
+/** Sends as fast as the other side reads, for as long as it does. */
 function flood(start: string, piece: string): (socket: Socket) => void {
   const block = piece.repeat(Math.ceil(16_384 / piece.length));
   return (socket) => {

@@ -22,16 +22,18 @@ type Deps = {
   metrics: DeliveryMetrics;
 };
 
-/** A crash loses at most this much of what people see of hosts. */
+/** A crash loses at most this much of the hosts' figures. */
 const FLUSH_MS = 5_000;
-/** Rarely: it looks at every host that is only probed, and a day is long. */
+/** Rarely, since it looks at every open host, and a day is long. */
 const GIVE_UP_MS = 60_000;
 const GIVE_UP_PAGE = 500;
 
-/** Notes how receivers do, for people and for the next start, and ends what waited a day for one that is only probed. */
+/**
+ * Stores how receivers do, for people and the next start; ends what waited a day for an open host.
+ */
 export function hostKeeper(deps: Deps) {
   const { db, clock, lanes, metrics, log } = deps;
-  /** What the database has yet to take. */
+  /** Reports not stored yet. */
   const unnoted = new Map<bigint, LaneReport>();
   let giveUpAtMs = 0;
 
@@ -40,7 +42,7 @@ export function hostKeeper(deps: Deps) {
     const survey = lanes.survey();
     metrics.lanes(survey);
     if (survey.open.length === 0 || clock.monotonicMs() < giveUpAtMs) return 0;
-    // Also where it fails: what took too long must not be tried in every pass.
+    // Set before it may fail: what took too long must not be tried in every pass.
     giveUpAtMs = clock.monotonicMs() + GIVE_UP_MS;
     const givenUp = await giveUpWaiting(survey.open);
     if (givenUp > 0) giveUpAtMs = 0;
@@ -73,8 +75,8 @@ export function hostKeeper(deps: Deps) {
   }
 
   /**
-   * Nobody starts as a stranger: else a hundred dead hosts would keep a healthy one waiting. Answers
-   * the names of those that are proven.
+   * Known hosts do not start as strangers: otherwise a hundred dead hosts would delay a healthy
+   * one. Returns the names of the proven ones.
    */
   async function recall(): Promise<string[]> {
     const remembered = await recentHosts(db);
@@ -90,7 +92,7 @@ export function hostKeeper(deps: Deps) {
 
 async function upsertHosts(db: Database, reports: LaneReport[]): Promise<void> {
   if (reports.length === 0) return;
-  // In one order everywhere, so that nodes that note the same hosts at once do not deadlock.
+  // The same order everywhere, so that nodes that store the same hosts at once do not deadlock.
   const sorted = reports.toSorted((a, b) => (a.hostKey < b.hostKey ? -1 : 1));
   const of = <Value>(pick: (report: LaneReport) => Value) => sorted.map(pick);
   await db.query(sql`
@@ -135,20 +137,20 @@ export type HostRow = {
   health: Health;
   p95_ms: number | null;
   last_ok_at: Date | null;
-  /** Attempts of the last 24 hours. */
+  /** Attempts in the last 24 hours. */
   ok: number;
   failed: number;
-  /** Deliveries that wait for it. */
+  /** Deliveries that wait for it, counted up to its share. */
   waiting: number;
-  /** Counting stopped at its share: at least so many wait. */
+  /** Whether counting stopped at that share: at least that many wait. */
   is_more: boolean;
 };
 
 const MAX_HOSTS = 1_000;
 
 /**
- * The receivers of an account, the one used last first. They share what is counted of those that wait, so
- * that looking costs the same behind any backlog of any number of them.
+ * The receivers of an account, the most recently used first. They share the number of waiting
+ * deliveries to count, so the cost is the same for any backlog of any number of them.
  */
 export function listHosts(
   db: Queryable,
@@ -185,7 +187,7 @@ export function listHosts(
 
 const MAX_FAILING = 20;
 
-/** Of those that are listed, for which deliveries wait, and which failed within a day more often than not, or of late. */
+/** Listed hosts with waiting deliveries that fail now, or failed more often than not in a day. */
 export function listFailingHosts(db: Queryable, accountId: string): Promise<{ origin: string }[]> {
   return db.query<{ origin: string }>(sql`
     select h.origin
@@ -203,8 +205,8 @@ export function listFailingHosts(db: Queryable, accountId: string): Promise<{ or
 }
 
 /**
- * Forgets hours older than a day, and hosts that nothing was sent to for as long as attempts are kept, a
- * page at a time; answers how many.
+ * Forgets hours older than a day, and hosts that nothing was sent to for as long as attempts are
+ * kept, a page at a time; returns how many.
  */
 export async function sweepHosts(db: Queryable, keepDays: number): Promise<number> {
   const hours = await deletePage(

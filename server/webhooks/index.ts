@@ -1,8 +1,8 @@
 /**
- * Webhooks: telling receivers what became of a message. An event's signatures, the guard over where
- * it may go, the POST itself, the schedule of retries, and the lanes that keep one receiver from
- * delaying another.
- * Never changes a message: what is told was decided and written in messages/, octet by octet.
+ * Webhooks: telling receivers what became of a message. Covers an event's signatures, the guard
+ * over where it may go, the POST itself, the schedule of retries, and the lanes that keep one
+ * receiver from delaying another. Never changes a message: messages/ decided and wrote what is
+ * sent, byte for byte.
  */
 export { judgeUrl } from "./egress/judge-url.ts";
 export { allowances, servicePolicy } from "./egress/policy.ts";

@@ -21,7 +21,7 @@ const lateConnect: Outcome = { kind: "failed", class: "connect_timeout", detail:
 
 type World = { lane: LaneHealth; nowMs: number };
 
-/** Attempts one after the other, each as long as it took. */
+/** Makes attempts one after another, each taking its duration. */
 function live(world: World, attempts: AttemptResult[], random = 0.5): World {
   return attempts.reduce(({ lane, nowMs }, ended) => {
     const ms = nowMs + ended.durationMs;
@@ -131,7 +131,7 @@ test("one success leads an open lane back to slow, more of them to proven", () =
 
   assert.deepEqual(seen(open, times(1, ok, 10)), { health: "slow", cap: 2 });
   assert.deepEqual(seen(open, times(9, ok, 10)).health, "proven");
-  // These time out so soon that the average never was slow.
+  // These time out so fast that the average was never slow.
   const unreached = times(10, lateConnect, 2_000);
   assert.deepEqual(seen(unreached, times(1, ok, 10)), { health: "slow", cap: 2 });
   assert.deepEqual(seen(unreached, times(2, ok, 10)), { health: "proven", cap: 8 });

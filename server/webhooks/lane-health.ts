@@ -12,16 +12,16 @@ export type Health = "unproven" | "proven" | "failing" | "slow" | "open";
 
 export type LaneHealth = {
   health: Health;
-  /** Monotonic, as all times here. */
+  /** Monotonic, like all times here. */
   sinceMs: number;
-  /** How many may be in flight while it is proven. */
+  /** The most that may be in flight while it is proven. */
   window: number;
   failuresInRow: number;
   timeoutsInRow: number;
-  /** Moving average of what an attempt takes; null before the first. */
+  /** Moving average of an attempt's duration; null before the first. */
   averageMs: number | null;
   lastFastSuccessMs: number | null;
-  /** While open: when the next probe may go, and how long it was waited for. */
+  /** While open: when the next probe may go, and how long the wait for it is. */
   probeAtMs: number;
   probeWaitMs: number;
 };
@@ -31,7 +31,7 @@ const PROVEN_FOR_MS = DAY_MS;
 const FAILURES_TO_FAILING = 5;
 const TIMEOUTS_TO_SLOW = 3;
 const TIMEOUTS_TO_OPEN = 10;
-/** One time-out among fast answers does not make a lane slow, two in a row do. */
+/** One time-out among fast answers does not make a lane slow; two in a row do. */
 const AVERAGE_WEIGHT = 0.2;
 
 const UNPROVEN_CAP = 2;
@@ -59,10 +59,10 @@ export function newHealth(nowMs: number): LaneHealth {
   };
 }
 
-/** What another node, or this one before it was started anew, knew of a host. */
+/** What another node, or an earlier run of this one, knew of a host. */
 export type Remembered = { health: Health; lastOkAgoMs: number | null };
 
-/** The health to go on with: a healthy host is not a stranger, a dead one gets a probe and no more. */
+/** The health to start with: a healthy host is no stranger, and a dead one gets only a probe. */
 export function recallHealth(
   { health, lastOkAgoMs }: Remembered,
   now: { ms: number; random: number },
@@ -70,41 +70,41 @@ export function recallHealth(
   const fresh = newHealth(now.ms);
   if (health === "proven" && lastOkAgoMs !== null)
     return { ...fresh, health, lastFastSuccessMs: now.ms - lastOkAgoMs };
-  // Else a receiver that has been down for hours would pass for one that failed once.
+  // Otherwise a receiver that was down for hours would pass for one that failed once.
   if (health === "failing") return { ...fresh, health, failuresInRow: FAILURES_TO_FAILING };
   if (health === "slow") return { ...fresh, health, timeoutsInRow: TIMEOUTS_TO_SLOW };
   if (health !== "open") return fresh;
-  // Spread, so that a thousand dead hosts are not all probed at the start.
+  // Spread out, so that a thousand dead hosts are not all probed at the start.
   const probeAtMs = now.ms + FIRST_PROBE_MS * now.random;
   const timeoutsInRow = TIMEOUTS_TO_OPEN;
   return { ...fresh, health, timeoutsInRow, probeAtMs, probeWaitMs: FIRST_PROBE_MS };
 }
 
-/** How many may be in flight now. */
+/** The most that may be in flight now. */
 export function capOf(lane: LaneHealth, nowMs: number): number {
   const health = healthNow(lane, nowMs);
   if (health === "open") return nowMs >= lane.probeAtMs ? 1 : 0;
   return health === "proven" ? lane.window : UNPROVEN_CAP;
 }
 
-/** How many more can begin soon in so many slots: claimed ahead, they need not wait for the next claim. */
+/** How many more can begin soon in that many slots: claimed ahead, they wait for no claim. */
 export function aheadOf(lane: LaneHealth, nowMs: number, slots: number): number {
   const { averageMs } = lane;
   const health = healthNow(lane, nowMs);
-  // Elsewhere a claim would likely wait in vain.
+  // In other lanes a claim would probably wait in vain.
   if (averageMs === null || (health !== "proven" && health !== "failing")) return 0;
   const soon = (Math.min(slots, capOf(lane, nowMs)) * AHEAD_MS) / Math.max(1, averageMs);
   return Math.min(MAX_AHEAD, Math.floor(soon));
 }
 
-/** What was learned by attempts fades with time. */
+/** What was learned from attempts fades with time. */
 export function healthNow(lane: LaneHealth, nowMs: number): Health {
   return lane.health === "proven" && !wasFastLately(lane, nowMs) ? "unproven" : lane.health;
 }
 
 export type AttemptResult = { outcome: Outcome; durationMs: number };
 
-/** What one attempt teaches. Faults of ours and forbidden addresses say nothing about the host. */
+/** Learns from one attempt. Faults of ours and forbidden addresses say nothing about the host. */
 export function learn(
   lane: LaneHealth,
   ended: AttemptResult,
@@ -117,7 +117,7 @@ export function learn(
   const sinceMs = health === lane.health ? lane.sinceMs : now.ms;
   const wasFailure = !isSuccess(outcome);
   const window = nextWindow(lane, { health, wasFailure, wasFast: ended.durationMs < FAST_MS });
-  // Attempts from before it was open may still end; only a probe says that the wait was too short.
+  // Attempts begun before it was open may still end: only a probe shows that the wait was short.
   const wasProbe = lane.health === "open" && now.ms - ended.durationMs >= lane.sinceMs;
   const isNewlyOpen = health === "open" && (lane.health !== "open" || wasProbe);
   const probe = isNewlyOpen ? nextProbe(lane, now) : {};
@@ -144,14 +144,14 @@ function count(
   };
 }
 
-/** What it is now, with the health that it had before. */
+/** Its new health; `lane` still has its previous one. */
 function judge(lane: LaneHealth, nowMs: number): Health {
   const { timeoutsInRow, failuresInRow, averageMs } = lane;
   if (timeoutsInRow >= TIMEOUTS_TO_OPEN) return "open";
   if (timeoutsInRow >= TIMEOUTS_TO_SLOW || (averageMs ?? 0) > FAST_MS) return "slow";
   if (failuresInRow >= FAILURES_TO_FAILING) return "failing";
   if (!wasFastLately(lane, nowMs)) return "unproven";
-  // After nothing but time-outs one success may be chance, however soon those came.
+  // After nothing but time-outs one success may be chance, however fast those were.
   return lane.health === "open" ? "slow" : "proven";
 }
 
@@ -161,7 +161,7 @@ function wasFastLately({ lastFastSuccessMs }: LaneHealth, nowMs: number): boolea
 
 type Lesson = { health: Health; wasFailure: boolean; wasFast: boolean };
 
-/** Grows by one with each fast success, is halved by a failure, starts anew when proven anew. */
+/** Grows by one with each fast success, halves with a failure, restarts when proven again. */
 function nextWindow(lane: LaneHealth, { health, wasFailure, wasFast }: Lesson): number {
   if (health !== "proven" || lane.health !== "proven") return FIRST_WINDOW;
   if (wasFailure) return Math.max(UNPROVEN_CAP, Math.floor(lane.window / 2));

@@ -1,31 +1,35 @@
 import type { Account, Lane } from "./lane.ts";
 import { isBeyondShare, type SharedSlots, sharedSlots, takeSlots } from "./shared-slots.ts";
 
-/** First attempts have slots of their own, which retries and replays never take. */
+/** First attempts have slots of their own that retries and replays never take. */
 export type Kind = "first" | "again";
 
-/** Attempts in flight, per node. */
+/** Limits on attempts in flight, per node. */
 export const caps = {
-  /** Each holds a socket and the memory of a request and its answer. */
+  /** Each attempt holds a socket and the memory of a request and its answer. */
   all: 256,
-  /** Retries and replays: 64 slots stay for first attempts, so a backlog cannot delay fresh events. */
+  /**
+   * Retries and replays. 64 slots stay for first attempts, so a backlog cannot delay fresh events.
+   */
   again: 192,
-  /** Lanes that are not proven, together: half the slots stay for those that are. */
+  /** All lanes that are not proven, together: half the slots stay for proven ones. */
   unproven: 128,
-  /** However many hosts it has: eight dead ones with a full lane each would fill every slot. */
+  /**
+   * Per account, with any number of hosts: eight dead ones with full lanes would fill every slot.
+   */
   account: 64,
-  /** The rest of its slots stay for receivers of its own that answer. */
+  /** Per account, for unproven lanes: the other slots stay for its receivers that answer. */
   accountUnproven: 16,
-  /** Over all accounts, so that a receiver which many of them share is not flooded. */
+  /** Over all accounts, so that a receiver shared by many of them is not flooded. */
   hostname: 64,
 };
 
-/** Counts the slots of this node that are taken, against each cap that a lane is under. */
+/** Counts the taken slots of this node against each cap that applies to a lane. */
 export function laneSlots() {
   const all = sharedSlots<Account>(caps.all);
   const unproven = sharedSlots<Account>(caps.unproven);
   const hostnames = new Map<string, SharedSlots<Lane>>();
-  /** Slots that somebody was refused since the last grant, that one included. */
+  /** Shared slots that were refused to a lane since the last grant began. */
   const scarce = { first: new Set<object>(), again: new Set<object>() };
   let again = 0;
 
@@ -35,7 +39,7 @@ export function laneSlots() {
   }
 
   return {
-    /** Gives slots back where the count is negative. */
+    /** A negative count gives slots back. */
     occupy(lane: Lane, kind: Kind, slots: number): void {
       lane.inFlight += slots;
       takeSlots(all, lane.account, slots);
@@ -52,14 +56,14 @@ export function laneSlots() {
 
     isHostnameFull: (hostname: string) => (hostnames.get(hostname)?.taken ?? 0) >= caps.hostname,
 
-    /** Moves the lane's slots between the proven and the unproven when its health has changed. */
+    /** Moves the lane's slots between proven and unproven when its health has changed. */
     recount(lane: Lane, isUnproven: boolean): void {
       if (isUnproven === lane.isUnproven) return;
       lane.isUnproven = isUnproven;
       occupyUnproven(lane, isUnproven ? lane.inFlight : -lane.inFlight);
     },
 
-    /** `granted`: of its host name's slots, those not yet begun. */
+    /** `granted`: slots of its host name that are granted but not begun. */
     hasRoom(lane: Lane, kind: Kind, granted = 0): boolean {
       const { account } = lane;
       if (kind === "again" && again >= caps.again) return false;
@@ -74,7 +78,7 @@ export function laneSlots() {
       return !lane.isUnproven || !(isFull(account.unproven) || isFull(unproven));
     },
 
-    /** Whether others wait for slots of which the lane, or its account, has its share already. */
+    /** Whether others wait for slots of which the lane, or its account, already has its share. */
     isGreedy(lane: Lane): boolean {
       const { account } = lane;
       const isScarce = <User>(shared: SharedSlots<User>, user: User) =>
@@ -85,14 +89,14 @@ export function laneSlots() {
       return lane.isUnproven && (isScarce(account.unproven, lane) || isScarce(unproven, account));
     },
 
-    /** A grant begins: whoever still finds too few slots of this kind is refused anew. */
+    /** Called when a grant begins: lanes that still find too few slots are refused again. */
     forgetRefusals: (kind: Kind) => scarce[kind].clear(),
 
     inFlight: () => ({ all: all.taken, again, unproven: unproven.taken }),
   };
 }
 
-/** Empty before its first attempt. */
+/** Empty before the lane's first attempt. */
 export function hostnameOf({ place }: Lane): string {
   return place?.hostname ?? "";
 }

@@ -7,36 +7,36 @@ export type Account = {
   readonly all: SharedSlots<Lane>;
   readonly unproven: SharedSlots<Lane>;
   lastTurn: number;
-  /** When one of its lanes that was proven last failed in TLS. Monotonic. */
+  /** When one of its proven lanes last failed in TLS. Monotonic. */
   brokeTlsMs: number;
 };
 
 /**
- * One account's way to one host, as this node has seen it. A host is a scheme, a name and a port; people see
- * the lanes of an account as its hosts. A host key (`hostKeyOf`) is a lane's, not a host's: other accounts
- * have another one for the same host. A host name is shared by the lanes of all accounts.
+ * One account's way to one host, as this node sees it. A host is a scheme, a name and a port;
+ * people see an account's lanes as its hosts. A host key (`hostKeyOf`) belongs to a lane, not a
+ * host: each account has its own for the same host. The lanes of all accounts share a host name.
  */
 export type Lane = {
   readonly hostKey: bigint;
   readonly account: Account;
   state: LaneHealth;
-  /** Slots granted and attempts under way. */
+  /** Granted slots and attempts under way. */
   inFlight: number;
   /** Whether `inFlight` is counted among the unproven. */
   isUnproven: boolean;
   lastTurn: number;
-  /** The replay that it was last probed for before its time. */
+  /** The replay for which it was last probed early. */
   probedFor: string | null;
   /** Where its last attempt went. */
   place: Place | null;
-  /** Since they were last reported. */
+  /** Counts since the last report. */
   ok: number;
   failed: number;
   lastOkAt: Date | null;
   recentMs: number[];
 };
 
-/** Where an attempt goes: the name is shared by all accounts that call it. */
+/** Where an attempt goes. All accounts that call the host name share it. */
 export type Place = { accountId: string; hostname: string; origin: string };
 
 /** What people see of a lane. */
@@ -53,7 +53,7 @@ export type LaneReport = {
   lastOkAt: Date | null;
 };
 
-/** Enough for a 95th percentile that people look at. */
+/** Enough for a 95th percentile that people read. */
 const RECENT = 32;
 
 export function newLane(hostKey: bigint, account: Account, nowMs: number): Lane {
@@ -89,7 +89,7 @@ export function note(
   if (lane.recentMs.length > RECENT) lane.recentMs.shift();
 }
 
-/** What became of the lane since the last report; counting starts anew. */
+/** Reports what the lane did since the last report, and resets its counts. */
 export function takeReport(lane: Lane, { nowMs, now }: { nowMs: number; now: Date }): LaneReport {
   const { hostKey, place, state, ok, failed, lastOkAt, recentMs } = lane;
   const since = new Date(now.getTime() - (nowMs - state.sinceMs));

@@ -18,7 +18,7 @@ function keeper(clock: ManualClock = manualClock()): Lanes {
   return laneKeeper({ clock, random: () => 0.5 });
 }
 
-/** Grants and begins as much as there is room for. */
+/** Grants and begins as many as there is room for. */
 function fill(
   lanes: Lanes,
   hostKeys: bigint[],
@@ -43,7 +43,7 @@ function end(
   lanes.end({ hostKey, kind, place, outcome, durationMs });
 }
 
-/** Proves a lane so far that it may have 32 in flight. */
+/** Proves a lane until it may have 32 in flight. */
 function prove(lanes: Lanes, hostKey: bigint, at?: Place): bigint {
   for (let n = 0; n < 25; n += 1) attempt(lanes, hostKey, ok, { at });
   return hostKey;
@@ -253,7 +253,7 @@ test("within an account the host that was served least recently comes first", ()
   assert.equal(served.size, 40);
 });
 
-/** Who has all slots of a kind, and who waits for one of them. */
+/** The lanes with all slots of a kind, and a late one that waits for one of them. */
 const scarce: Record<string, (lanes: Lanes) => { busy: bigint[]; late: bigint; at?: Place }> = {
   "all slots of the node": (lanes) => ({
     busy: Array.from({ length: 8 }, (_, n) => prove(lanes, key(1 + n))),
@@ -345,7 +345,7 @@ test("lanes without end are forgotten, except those with something in flight", (
   assert.deepEqual(lanes.inFlight(), { all: 32, again: 0, unproven: 0 });
 });
 
-// The model: whatever is granted, begun, given back and ended in whatever order, no cap is exceeded.
+// The model: no cap is exceeded, in whatever order attempts are granted, begun, given back, ended.
 
 type Step =
   | { do: "grant"; lanes: number[]; kind: Kind }
@@ -423,7 +423,7 @@ type World = {
   everProven: Set<bigint>;
 };
 
-/** Accounts share host names, as they do in life. */
+/** Accounts share host names, as in real life. */
 function sharedPlace(hostKey: bigint): Place {
   const hostname = `h${hostKey % 65_536n}`;
   return { accountId: "a1", hostname, origin: `https://${hostname}` };

@@ -35,52 +35,52 @@ export type EndedAttempt = {
 };
 
 export type Lanes = {
-  /** Takes slots before anything is claimed, so that no interleaving can exceed a cap. */
+  /** Takes slots before anything is claimed, so no interleaving can exceed a cap. */
   grant(hostKeys: readonly bigint[], kind: Kind): Grant[];
   /**
-   * Takes one slot of one lane, where it is free. Where others wait for slots nobody takes more than a share
-   * this way: whoever goes from one attempt to the next must not keep them waiting. The rest is granted.
+   * Takes one free slot of a lane. While others wait, no lane takes more than its share this way:
+   * one that goes from attempt to attempt must not starve them. The rest is granted.
    */
   take(hostKey: bigint, kind: Kind): boolean;
   giveBack(grant: Grant, kind: Kind): void;
-  /** Turns a slot into an attempt. False where the host name is full: then the slot is given back. */
+  /** Turns a slot into an attempt. False if the host name is full: the slot is then given back. */
   begin(hostKey: bigint, kind: Kind, place: Place): boolean;
   end(attempt: EndedAttempt): void;
-  /** Starts a lane that has not been used yet from what was known of its host. */
+  /** Starts an unused lane from what was known of its host. */
   recall(hostKey: bigint, remembered: Remembered): void;
-  /** Lets an open lane be tried at once: somebody asked for it. For the same replay only once. */
+  /** Lets an open lane be tried at once on request, only once for the same replay. */
   probe(hostKey: bigint, replayId?: string): void;
-  /** A test event was delivered there, so an open lane need not be probed to know that it answers. */
+  /** A test event was delivered there, which proves that an open lane answers without a probe. */
   answered(test: Omit<EndedAttempt, "kind">): void;
   healthOf(hostKey: bigint): Health;
   /**
-   * Proven, and no proven one of its account has failed in TLS of late: whoever shows certificates that take
-   * long to verify holds up all that are reliable, and another receiver is soon proven.
+   * Whether it is proven and no proven lane of its account failed in TLS lately. A receiver with
+   * certificates that take long to verify delays all reliable ones, and another is soon proven.
    */
   isReliable(hostKey: bigint): boolean;
-  /** False where nothing may begin before its next probe, whatever slots are free. */
+  /** False if nothing may begin before its next probe, whatever slots are free. */
   mayTry(hostKey: bigint): boolean;
   /**
-   * How many first attempts may be claimed beyond its free slots, because they can begin soon; with
-   * `slots`, where it has no more than these.
+   * How many first attempts may be claimed beyond its free slots, because they can begin soon;
+   * `slots` limits the slots it is assumed to have.
    */
   aheadOf(hostKey: bigint, slots?: number): number;
   /** The lanes used since the last call. */
   takeChanges(): LaneReport[];
-  /** How many lanes have each health, how many slots those have taken, and which are open. */
+  /** How many lanes have each health, how many slots those have taken, and which lanes are open. */
   survey(): { healths: Map<Health, number>; busy: Map<Health, number>; open: bigint[] };
   inFlight(): { all: number; again: number; unproven: number };
 };
 
-/** Much longer than a full account's worth of such certificates takes. */
+/** Much longer than verifying a full account's worth of such certificates takes. */
 const UNRELIABLE_MS = HOUR_MS;
 
-/** Some hundred octets each. Lanes that nobody uses are forgotten first. */
+/** A few hundred bytes each. Unused lanes are forgotten first. */
 const MAX_LANES = 50_000;
 
 type Deps = { clock: Clock; random?: () => number; maxLanes?: number };
 
-/** Who may go out now: keeps slow, dead and greedy receivers from delaying those that are healthy. */
+/** Decides which lanes may send: slow, dead and greedy receivers must not delay healthy ones. */
 export function laneKeeper({ clock, random = Math.random, maxLanes = MAX_LANES }: Deps): Lanes {
   const lanes = new Map<bigint, Lane>();
   const accounts = new Map<bigint, Account>();
@@ -113,7 +113,7 @@ export function laneKeeper({ clock, random = Math.random, maxLanes = MAX_LANES }
     return account;
   }
 
-  /** The map is in the order of last use. A lane with slots taken is never forgotten. */
+  /** Relies on the map being in order of last use. A lane with slots taken is never forgotten. */
   function forgetUnused(): void {
     for (const [hostKey, lane] of lanes) {
       if (lanes.size <= maxLanes) return;
@@ -139,7 +139,7 @@ export function laneKeeper({ clock, random = Math.random, maxLanes = MAX_LANES }
     slots.forgetRefusals(kind);
     let waiting = inTurn(hostKeys.map(laneOf));
     turn += 1;
-    // One slot for each account, then the next round: a wide account gets no more than a narrow one.
+    // One slot per account and round: an account with many lanes gets no more than one with few.
     while (waiting.length > 0) {
       for (const lanesOfAccount of waiting) {
         const lane = lanesOfAccount.shift();
@@ -270,7 +270,7 @@ export function laneKeeper({ clock, random = Math.random, maxLanes = MAX_LANES }
   };
 }
 
-/** The lanes of each account, least recently served first, and so the accounts. */
+/** The lanes grouped by account. Accounts and their lanes are both least recently served first. */
 function inTurn(lanes: Lane[]): Lane[][] {
   const byAccount = Map.groupBy(lanes, ({ account }) => account);
   const accounts = [...byAccount].toSorted(([a], [b]) => a.lastTurn - b.lastTurn);

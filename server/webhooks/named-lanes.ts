@@ -2,30 +2,34 @@ import { accountOf } from "#messages";
 import { increase } from "./counts.ts";
 import type { Lanes } from "./lanes.ts";
 
-/** Lanes known to have something due. What finds no place here is found by a later walk. */
+/** Lanes known to have something due. A later walk finds those that get no place here. */
 export type NamedLanes = {
   add(hostKey: bigint): void;
   delete(hostKey: bigint): void;
   /**
-   * Names again what was served and may have more. Who found no place before goes first, and what was
-   * served then waits in its stead: else lanes with a lasting backlog would keep theirs for ever.
+   * Names served lanes that may have more again. Lanes that found no place go first, and served
+   * ones wait instead: otherwise lanes with a lasting backlog would keep theirs for ever.
    */
   addServed(hostKeys: readonly bigint[]): void;
   has(hostKey: bigint): boolean;
   isEmpty(): boolean;
-  /** Those that may be tried; forgets what waits for a probe, and what is beyond an account's share. */
+  /**
+   * The lanes that may be tried. Drops those that wait for a probe or exceed an account's share.
+   */
   sift(): bigint[];
 };
 
-/** Of the proven, and of all others: strangers take no place from those that are known to be healthy. */
+/** Places for proven lanes, and as many for all others: strangers take none from healthy ones. */
 const PLACES = 10_000;
-/** The places are shared as if so many more accounts had lanes named, so that a new one finds places free. */
+/**
+ * Places are shared as if this many more accounts had lanes, so that a new account finds some free.
+ */
 const ABSENT_ACCOUNTS = 15;
 
-/** So many lanes of an account are remembered that found no place. */
+/** The most lanes per account that are remembered as having found no place. */
 const MAX_REFUSED = 1_000;
 
-/** Of each account, how many lanes are named, and which found no place, the longest ago first. */
+/** Per account: how many lanes are named, and which found no place, the longest waiting first. */
 type Pool = { named: Map<bigint, number>; refused: Map<bigint, Set<bigint>> };
 
 export function namedLanes(lanes: Pick<Lanes, "healthOf" | "mayTry">): NamedLanes {
@@ -86,12 +90,12 @@ export function namedLanes(lanes: Pick<Lanes, "healthOf" | "mayTry">): NamedLane
   };
 }
 
-/** Of accounts whose lanes have all been served: there is a place for whoever is found now. */
+/** Forgets the refused lanes of fully served accounts: a lane found now gets a place. */
 function forgetRefused({ named, refused }: Pool): void {
   for (const account of refused.keys()) if (!named.has(account)) refused.delete(account);
 }
 
-/** For each account at least one, so that whoever has none finds a place whatever others have. */
+/** At least one per account, so that a new account finds a place whatever others have. */
 function shareOf(pool: Pool): number {
   return Math.max(1, Math.floor(PLACES / (pool.named.size + ABSENT_ACCOUNTS)));
 }

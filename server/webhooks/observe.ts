@@ -2,7 +2,9 @@ import { type Database, type Loop, MAX_COUNTED, type Metrics, sql } from "#platf
 
 const EVERY_MS = 15_000;
 
-/** Tells `/metrics` how many webhooks wait in the whole installation, the same on every node. */
+/**
+ * Reports to `/metrics` how many webhooks wait in the whole installation, the same on every node.
+ */
 export function observeWebhooks({ db, metrics }: { db: Database; metrics: Metrics }): Loop {
   const waiting = metrics.gauge(
     "webhook_deliveries_waiting",
@@ -20,7 +22,7 @@ export function observeWebhooks({ db, metrics }: { db: Database; metrics: Metric
         waiting.labels("first").set(count?.first ?? 0);
         waiting.labels("again").set(count?.again ?? 0);
       } catch (error) {
-        // Better nothing than yesterday's figures.
+        // Better no figures than stale ones.
         waiting.reset();
         throw error;
       }

@@ -7,7 +7,7 @@ export function isSuccess(outcome: Outcome): boolean {
   return outcome.kind === "answered" && outcome.status >= 200 && outcome.status < 300;
 }
 
-/** The outcome in one word, as tables and metrics hold it; null for a success. */
+/** The outcome in one word, for tables and metrics; null for a success. */
 export function outcomeClass(outcome: Outcome): string | null {
   if (isSuccess(outcome)) return null;
   if (outcome.kind === "answered")
@@ -15,12 +15,14 @@ export function outcomeClass(outcome: Outcome): string | null {
   return outcome.kind === "failed" ? outcome.class : outcome.kind;
 }
 
-/** Attempts that held a slot until a time limit freed it; others fail cheaply. */
+/** Attempts that held a slot until a time limit; others fail cheaply. */
 export function isTimeout(outcome: Outcome): boolean {
   return outcome.kind === "failed" && outcome.class.endsWith("timeout");
 }
 
-/** Not by a time-out, which may be the network's fault, or of those that held up the attempt. */
+/**
+ * Excludes time-outs: they may be the fault of the network, or of others that held up the attempt.
+ */
 export function isTlsFailure(outcome: Outcome): boolean {
   return outcome.kind === "failed" && outcome.class.startsWith("tls_") && !isTimeout(outcome);
 }

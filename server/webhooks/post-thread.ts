@@ -1,4 +1,4 @@
-/** The thread of `threadedPoster`: makes the attempts that it is handed, and tells what became of each. */
+/** The thread of `threadedPoster`: makes the attempts it is given and reports their results. */
 import { parentPort, workerData } from "node:worker_threads";
 import { messageOf, systemClock } from "#platform/light";
 import type { EgressPolicy } from "./egress/policy.ts";

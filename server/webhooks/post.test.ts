@@ -146,7 +146,7 @@ test("a kept connection on which the receiver speaks unasked is ended, not kept 
   await using server = await startRawServer((socket) => {
     onRequests(socket, () => socket.write(OK));
   });
-  // It stands still, so that nothing else ends the connection.
+  // The clock stands still, so that nothing else ends the connection.
   await using sender = newPoster({ clock: manualClock() });
   await post(sender, server);
 
@@ -261,7 +261,7 @@ test("whatever ends an open connection, the attempt has failed by its loss", asy
   const onSocket = (message: unknown) => ({ socket: ended } = message as { socket: Socket });
   subscribe("net.client.socket", onSocket);
   await using server = await startRawServer((socket) => {
-    // As when the network of this machine goes away.
+    // Acts as if this machine's network went away.
     onRequests(socket, () => ended?.destroy(Object.assign(new Error(), { code: "ENETDOWN" })));
   });
   await using sender = newPoster();

@@ -13,48 +13,48 @@ export type Post = {
   url: string;
   headers: Record<string, string>;
   body: Buffer;
-  /** Its receiver is not held up by those of which that cannot be said. */
+  /** Keeps its receiver from being delayed by receivers that are not known to be reliable. */
   isReliable?: boolean;
 };
 
-/** One attempt as it happened. */
+/** The result of one attempt. */
 export type Attempt = {
   outcome: Outcome;
-  /** As soon as it was read, even where the rest of the answer never came. */
+  /** Set as soon as it was read, even if the rest of the answer never came. */
   status: number | null;
-  /** The start of the answer; null where there was none, or where it may not be shown. */
+  /** The start of the answer; null if there was none or it may not be shown. */
   answer: { headers: Headers; body: Buffer } | null;
   timings: Timings;
   address: string | null;
 };
 
-/** Null where a step was not needed or not reached. */
+/** Null if a step was not needed or not reached. */
 export type Timings = Omit<ConnectTrace, "address"> & {
   firstByteMs: number | null;
   totalMs: number;
 };
 
 export type PosterOptions = Egress & {
-  /** Over everything: DNS, connecting, TLS, sending, and the answer to its last octet. */
+  /** Limits everything: DNS, connecting, TLS, sending, and the answer to its last byte. */
   deadlineMs?: number;
 };
 
 export type Poster = {
-  /** Settles by the deadline whatever the receiver does. Rejects only on a bug. */
+  /** Settles by the deadline, whatever the receiver does. Rejects only on a bug. */
   post(post: Post): Promise<Attempt>;
   connections(): { pools: number; idle: number; busy: number };
-  /** Attempts that are under way end at once, as no attempts. */
+  /** Ends attempts that are under way at once; they do not count as attempts. */
   close(): Promise<void>;
 };
 
 export const DEADLINE_MS = 10_000;
 
-/** Receivers and the balancers before them close idle connections after 5 s and more. */
+/** Receivers and their load balancers close idle connections after 5 s or more. */
 const KEEP_ALIVE_MS = 4_000;
-/** Where one says how long it keeps them, the connection is left alone so much sooner. */
+/** If a receiver states its idle limit, the connection is dropped this much earlier. */
 const KEEP_ALIVE_MARGIN_MS = 2_000;
 
-/** A connection that dies later than this had time to take the request; then it counts as an answer. */
+/** A connection that dies later than this had time to take the request: that counts as a result. */
 const REDIAL_WITHIN_MS = 1_000;
 
 export function poster(options: PosterOptions): Poster {
@@ -113,7 +113,7 @@ export function poster(options: PosterOptions): Poster {
 
 type Result = { exchange: Exchange; end: ExchangeEnd };
 
-/** How long its connection may wait for another attempt. */
+/** How long its connection may stay idle for another attempt. */
 function keepMsOf({ exchange: { answer }, end }: Result): number {
   if (end.kind !== "complete" || answer.isLast) return 0;
   return Math.min(KEEP_ALIVE_MS, answer.keepAliveMs - KEEP_ALIVE_MARGIN_MS);
@@ -142,12 +142,12 @@ function outcomeOf({ exchange, end }: Result): Outcome {
   }
 }
 
-/** Whatever an open connection ends with, TLS after the handshake included, is the loss of it. */
+/** Any error of an open connection, even in TLS after the handshake, counts as losing it. */
 function failureOf(error: Error): Failure {
   return error instanceof Unreached ? error.failure : failed("connection_lost", codeOf(error));
 }
 
-/** Most receivers have one address, which is parsed once. */
+/** Most receivers have one address, which is then parsed only once. */
 const pathOf = remembering(1_000, (url: string): string => {
   const parsed = new URL(url);
   return parsed.pathname + parsed.search;

@@ -100,7 +100,7 @@ test("what the database does not take within its lease is given up: others deliv
   let asked = 0;
   const query = () => {
     asked += 1;
-    // Whoever asks so often asks for ever.
+    // Asking this often counts as asking for ever.
     throw asked < 1_000 ? new DatabaseUnavailable("away") : new Error("asked for ever");
   };
   const db = { query } as unknown as Database;

@@ -18,7 +18,7 @@ import type { Ended } from "./schedule.ts";
 /** What became of a claim. */
 export type Recorded = {
   claim: Claim;
-  /** Null where nothing was posted. */
+  /** Null if nothing was posted. */
   attempt: Attempt | null;
   at: Date;
 } & (
@@ -32,21 +32,21 @@ type Deps = {
   clock: Clock;
   log: Log;
   metrics: Metrics;
-  /** First attempts of these lanes waited for an attempt that is recorded now. */
+  /** Called with lanes whose first attempts waited for an attempt that is now recorded. */
   onFreed: (hostKeys: bigint[]) => void;
 };
 
 export type AttemptRecorder = {
-  /** Resolves once stored, or once it cannot be any more because the lease has run out. */
+  /** Resolves once stored, or once the lease has run out and it can no longer be stored. */
   record(item: Recorded): Promise<void>;
   idle(): Promise<void>;
 };
 
-/** All that can be in flight and claimed ahead, many times over. */
+/** Many times what can be in flight and claimed ahead. */
 const MAX_WAITING = 20_000;
 const RETRY_MS = 500;
 
-/** Writes attempts in batches; keeps trying while the database is away, as long as the lease holds. */
+/** Stores attempts in batches. Retries while the database is away, as long as the lease holds. */
 export function attemptRecorder(deps: Deps): AttemptRecorder {
   const { clock, log, metrics } = deps;
   const store = batcher<Recorded, "stored" | "later">({
@@ -61,7 +61,7 @@ export function attemptRecorder(deps: Deps): AttemptRecorder {
     },
     whenFull: () => "later",
     maxItems: 500,
-    // One at a time: what comes meanwhile makes the next batch larger, and each of its rows cheaper.
+    // One at a time: items that come meanwhile make the next batch larger, and each row cheaper.
     maxRunning: 1,
     maxWaiting: MAX_WAITING,
   });
@@ -74,7 +74,7 @@ export function attemptRecorder(deps: Deps): AttemptRecorder {
           return "later" as const;
         });
         if (stored === "stored") return;
-        // Past its lease somebody else delivers it: one that waits for ever would only fill memory.
+        // After its lease another node delivers it: waiting for ever would only fill memory.
         if (clock.leaseMs() - item.claim.claimedHere.leaseMs > LEASE_MS) {
           log.warn(idsOf(item.claim), "an attempt could not be recorded within its lease");
           return;
@@ -121,14 +121,16 @@ function classOf(item: Recorded): string | null {
   return item.next === "ended" ? (item.class ?? null) : null;
 }
 
-/** The particulars in words; none for an answer, whose status says it. What others wrote is data. */
+/**
+ * The details in words; null for an answer, whose status says enough. Foreign text is sanitized.
+ */
 function errorOf(item: Recorded): string | null {
   const { attempt } = item;
   if (!attempt) return item.next === "ended" ? (item.error ?? null) : null;
   return attempt.outcome.kind === "answered" ? null : foreignText(attempt.outcome.detail);
 }
 
-/** What logs say of a delivery: never its body, address or recipient. */
+/** What logs may say about a delivery: never its body, address or recipient. */
 export function idsOf({ messageId, sequence, attempt }: Claim) {
   return { messageId, sequence, attempt };
 }

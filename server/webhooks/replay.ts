@@ -10,15 +10,15 @@ import {
 } from "#messages";
 import { type Database, DAY_MS, newId, type Queryable, sql, type Transaction } from "#platform";
 
-/** However long attempts are kept. */
+/** Holds however long attempts are kept. */
 export const REPLAYABLE_MS = 30 * DAY_MS;
 
 export type ReplayRequest = Change & {
-  /** Left out by the operator, who may name any delivery. */
+  /** The operator, who may name any delivery, leaves it out. */
   accountId?: string;
   /** The `webhook-id`, which is the delivery's id too. */
   deliveryId: string;
-  /** The same key of an account is one request, however often it is sent. */
+  /** Requests of an account with the same key are one request. */
   idempotencyKey?: string;
 };
 
@@ -27,9 +27,9 @@ export type Replayed =
   | { outcome: "not_found" | "too_old" | "in_flight" };
 
 /**
- * Delivers once more: same id, same octets, same address, a new attempt. One that still waits comes
- * forward; one that has ended gets the whole schedule again, and its attempts are counted on. One that
- * is being tried is left alone: of a message never two are in flight, and nothing is promised for it.
+ * Delivers again: same id, same bytes, same address, a new attempt. A waiting delivery is brought
+ * forward; an ended one gets the whole schedule again, with its attempts counted on. One being
+ * tried is left alone and not queued: two deliveries of one message are never in flight at once.
  */
 export function replayDelivery(db: Database, request: ReplayRequest): Promise<Replayed> {
   const { deliveryId, actor, now } = request;
@@ -46,7 +46,7 @@ export function replayDelivery(db: Database, request: ReplayRequest): Promise<Re
     if (!noted.isNew) return { outcome: "repeated", replayId: noted.replayId, accountId };
     const queued = await queueReplays(tx, [event], noted.replayId);
     if (queued === 0) {
-      // The same key may ask for it again.
+      // Frees the key, so that the same request can be made again.
       await tx.query(sql`delete from webhook_replays where replay_id = ${noted.replayId}`);
       return { outcome: "in_flight" };
     }
@@ -66,7 +66,7 @@ export type SelectedReplayRequest = Omit<ReplayRequest, "accountId" | "deliveryI
   deliveryIds: readonly string[];
 };
 
-/** The same for several of one account; what is unknown, too old or being tried is left out. */
+/** Replays several deliveries of one account. Leaves out those unknown, too old or being tried. */
 export function replaySelected(
   db: Database,
   request: SelectedReplayRequest,
@@ -106,7 +106,7 @@ async function findSelected(
 
 export type Replayable = EventRow & { callback_url: string };
 
-/** Events that go to a callback address; others have nothing to replay. */
+/** Events with a callback address; others have nothing to replay. */
 export async function findReplayable(
   db: Queryable,
   keys: readonly { messageId: string; sequence: number }[],
@@ -121,14 +121,14 @@ export async function findReplayable(
 type NewReplay = Change & {
   accountId: string;
   idempotencyKey?: string;
-  /** What the caller named: it tells this request from another with the same key. */
+  /** What the caller asked for: tells this request from others with the same key. */
   what: object;
   total: number;
-  /** Of a bulk replay, which is queued page by page; null where all is queued at once. */
+  /** The start of a bulk replay, queued page by page; null if everything is queued at once. */
   since: Date | null;
 };
 
-/** Notes the request, or finds it where it was made before; a key that was another request's is a problem. */
+/** Stores the request or finds it if repeated; throws if the key belongs to another request. */
 export async function insertReplay(
   tx: Transaction,
   { accountId, actor, now, idempotencyKey, what, total, since }: NewReplay,
@@ -149,14 +149,14 @@ export async function insertReplay(
   return { isNew: false, replayId: before.replay_id, total: before.total };
 }
 
-/** Makes these due now, in the name of this replay. Answers how many: all but those being tried. */
+/** Makes these due now as part of this replay. Returns how many: all but those being tried. */
 export async function queueReplays(
   tx: Transaction,
   events: readonly Replayable[],
   replayId: string,
 ): Promise<number> {
   if (events.length === 0) return 0;
-  // Whoever adds deliveries of a message holds its row: so nobody adds another at the same time.
+  // Whoever adds deliveries of a message holds its row lock, so nobody else adds any meanwhile.
   await lockMessagesOf(tx, events);
   const keys = sql`
     unnest(${events.map(({ message_id }) => message_id)}::uuid[], ${events.map(({ sequence }) => sequence)}::smallint[],
@@ -178,7 +178,7 @@ export async function queueReplays(
       from ${keys}
         on conflict (message_id, sequence) do nothing
     returning message_id, sequence`);
-  // After it: where it waited for an attempt that was being recorded, only now that attempt is seen.
+  // After the insert, which may have waited for an attempt being recorded: now it is visible.
   await tx.query(sql`
     update webhook_deliveries w
        set attempts = greatest(w.attempts, (select max(a.attempt)

@@ -14,8 +14,8 @@ import { sweepHosts } from "./hosts.ts";
 type Deps = { db: Database; metrics: Metrics; keepDays: number };
 
 /**
- * Makes the days to come where they are missing, and drops some of those older than attempts are kept;
- * answers how many.
+ * Creates missing partitions for the coming days and drops some of the expired ones; returns how
+ * many.
  */
 export async function keepAttemptDays(db: Database, keepDays: number): Promise<number> {
   const [kept] = await db.query<{ dropped: number }>(sql`
@@ -23,7 +23,7 @@ export async function keepAttemptDays(db: Database, keepDays: number): Promise<n
   return kept?.dropped ?? 0;
 }
 
-/** Makes the days to come, and drops what is older than attempts are kept. */
+/** Creates the coming days, and drops what is older than attempts are kept. */
 export function keepAttempts({ db, metrics, keepDays }: Deps): Loop {
   return {
     name: `keep webhook attempts for ${keepDays} days`,
@@ -37,7 +37,7 @@ export function keepAttempts({ db, metrics, keepDays }: Deps): Loop {
         sql`${column} < clock_timestamp() - make_interval(days => ${keepDays})`;
       const replays = await deletePage(db, sql`from webhook_replays`, isOlder(sql`created_at`));
       const hosts = await sweepHosts(db, keepDays);
-      // What came while its day had no partition; apart, so that nothing else fails with it.
+      // Rows that came while their day had no partition. Deleted last, so nothing fails with it.
       const strays = await deletePage(db, sql`from webhook_attempts_other`, isOlder(sql`at`));
       return days + replays + hosts + strays;
     },

@@ -7,7 +7,7 @@ import { isTooOldToWait, nextStep, type StepContext, WALK_EVERY_MS } from "./sch
 
 const now = new Date("2026-11-15T09:30:00.000Z");
 const plannedMs = [5_000, 30_000, 300_000, 1_800_000, 7_200_000, 21_600_000];
-/** On the average, what is due waits so long for the walk that finds it. */
+/** On average, a due delivery waits this long for the walk that finds it. */
 const HALF_A_WALK_MS = WALK_EVERY_MS / 2;
 
 function answered(status: number, retryAfter: string | null = null): Outcome {

@@ -1,7 +1,7 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "#platform";
 import { isSuccess, type Outcome } from "./outcome.ts";
 
-/** The wait after the failure of each step; a delivery that fails at the last one is exhausted. */
+/** The wait after a failure at each step; a failure after the last wait exhausts the delivery. */
 export const waitsMs = [
   5_000,
   30_000,
@@ -12,36 +12,36 @@ export const waitsMs = [
 ] as const;
 export const MAX_ATTEMPTS = waitsMs.length + 1;
 
-/** Spreads the retries of receivers that failed together: none comes earlier or later by more. */
+/** Spreads the retries of receivers that failed together, by at most this much either way. */
 const JITTER = 0.2;
 
-/** How often all lanes are looked at, for what other nodes wrote and for retries that fall due. */
+/** How often all lanes are looked at, for what other nodes wrote and for due retries. */
 export const WALK_EVERY_MS = 500;
 
-/** A receiver may slow us down, but not put off the end of the schedule at will. */
+/** A receiver may slow us down, but not postpone the end of the schedule at will. */
 const MAX_LENGTHENING = 2;
 
-/** What fails by our own fault is tried again soon, and costs the delivery nothing. */
+/** A failure by our own fault is retried soon and costs the delivery nothing. */
 const OUR_FAULT_WAIT_MS = 5_000;
 
-/** How a delivery can end; the attempt that ended it says so. */
+/** How a delivery can end, stored with the attempt that ended it. */
 export type Ended = "delivered" | "exhausted" | "gone" | "forbidden";
 
 export type NextStep =
   | { next: "ended"; ended: Ended }
   | { next: "again"; step: number; waitMs: number }
-  /** It was no attempt: nothing is recorded of it but an alarm. */
+  /** It was no attempt: nothing of it is recorded except in the log. */
   | { next: "not_tried"; waitMs: number };
 
 export type StepContext = {
-  /** Failures so far that took a step of the schedule; 0 on the first attempt. */
+  /** Failures so far that used a step of the schedule; 0 on the first attempt. */
   step: number;
   now: Date;
   /** In [0, 1). */
   random: number;
 };
 
-/** The whole policy of retries: what an outcome makes of its delivery. */
+/** The whole retry policy: what an outcome means for its delivery. */
 export function nextStep(outcome: Outcome, { step, now, random }: StepContext): NextStep {
   if (outcome.kind === "forbidden") return { next: "ended", ended: "forbidden" };
   if (outcome.kind === "our_fault") return { next: "not_tried", waitMs: OUR_FAULT_WAIT_MS };
@@ -54,16 +54,16 @@ export function nextStep(outcome: Outcome, { step, now, random }: StepContext): 
   const askedMs = Math.min(wishMs, MAX_LENGTHENING * plannedMs);
   const middleMs = Math.max(plannedMs, askedMs);
   const earliestMs = middleMs * (1 - JITTER);
-  // What falls due may wait for the next walk.
+  // A due retry may have to wait for the next walk.
   const latestMs = middleMs * (1 + JITTER) - WALK_EVERY_MS;
-  // The jitter never brings us back before the receiver wants us.
+  // Jitter never brings us back before the receiver wants us.
   const waitMs = Math.max(earliestMs + (latestMs - earliestMs) * random, askedMs);
   return { next: "again", step: step + 1, waitMs: Math.round(waitMs) };
 }
 
 /**
- * The wait that a `Retry-After` header asks for: seconds, or a date. Zero for one that is missing,
- * past or cannot be read.
+ * The wait that a `Retry-After` header asks for: seconds or a date. Zero if it is missing, in the
+ * past or unreadable.
  */
 function retryAfterMs(header: string | null, now: Date): number {
   if (header === null) return 0;
@@ -72,7 +72,7 @@ function retryAfterMs(header: string | null, now: Date): number {
   return Number.isNaN(at) ? 0 : Math.max(0, at - now.getTime());
 }
 
-/** A delivery to a host that is only probed waits without using up its steps; it must end some time. */
+/** A delivery to an open host waits without using up its steps, so this limit ends it. */
 export const MAX_WAIT_FOR_OPEN_HOST_MS = DAY_MS;
 
 export function isTooOldToWait(createdAt: Date, now: Date): boolean {

@@ -4,8 +4,8 @@ import { poster } from "./post.ts";
 import { threadedPoster, type ThreadedPoster } from "./threaded-poster.ts";
 
 /**
- * Posts as a service does: where TLS is spoken, in a thread of its own, and to receivers that are
- * reliable in another than to strangers, whose certificates may take seconds to verify.
+ * Posts with TLS in separate threads: one for reliable receivers and one for strangers, whose
+ * certificates may take seconds to verify. Posts without TLS in this thread.
  */
 export function servicePoster(egress: ReturnType<typeof systemEgress>): ThreadedPoster {
   const plain = poster(egress);

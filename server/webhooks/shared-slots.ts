@@ -4,24 +4,26 @@ import { increase } from "./counts.ts";
 export type SharedSlots<User> = {
   readonly cap: number;
   taken: number;
-  /** By those that have any. */
+  /** Slots per user that has any. */
   readonly by: Map<User, number>;
 };
 
-/** While this part of them is free there is no need to share. */
+/** While this part of the slots is free, there is no need to share. */
 const SPARE = 1 / 4;
 
 export function sharedSlots<User>(cap: number): SharedSlots<User> {
   return { cap, taken: 0, by: new Map() };
 }
 
-/** Gives slots back where the count is negative. */
+/** A negative count gives slots back. */
 export function takeSlots<User>(shared: SharedSlots<User>, user: User, count: number): void {
   shared.taken += count;
   increase(shared.by, user, count);
 }
 
-/** Whether one more slot would give the user its whole share, where one more user competed for them. */
+/**
+ * Whether one more slot would give the user its whole share, if one more user competed for them.
+ */
 export function isBeyondShare<User>({ cap, taken, by }: SharedSlots<User>, user: User): boolean {
   return taken >= cap * (1 - SPARE) && (by.get(user) ?? 0) + 1 >= cap / (by.size + 1);
 }

@@ -2,20 +2,20 @@ import { remembering } from "#platform";
 import { type HmacKey, hmacKey, hmacSha256 } from "./hmac.ts";
 
 export type Signable = {
-  /** Stable over attempts and replays. */
+  /** Stays the same over attempts and replays. */
   eventId: string;
   /** When this attempt is made. */
   timestampSeconds: number;
-  /** The stored octets, as they are sent. */
+  /** The stored bytes, exactly as sent. */
   body: Buffer;
   /** The account's live secrets, the newest first; at most two while a rotation overlaps. */
   secrets: readonly string[];
 };
 
 /**
- * The headers that prove where a webhook comes from. One secret, two keys: `X-SMS-Signature` uses
- * the whole secret string, so that three lines of code verify it; `webhook-signature` uses the octets
- * that its base64 part stands for, as Standard Webhooks libraries do.
+ * The headers that prove a webhook's origin. One secret, two keys: `X-SMS-Signature` uses the whole
+ * secret string, so that three lines of code verify it; `webhook-signature` uses the bytes that its
+ * base64 part decodes to, as Standard Webhooks libraries do.
  */
 export function signatureHeaders(signable: Signable): Record<string, string> {
   const { eventId, timestampSeconds, body, secrets } = signable;
@@ -44,7 +44,7 @@ type Keys = { whole: HmacKey; decoded: HmacKey };
 
 const PREFIX = "whsec_";
 
-/** Making them anew for each webhook cost as much as hashing it. */
+/** Making the keys again for each webhook cost as much as hashing it. */
 const keysOf = remembering(1_000, (secret: string): Keys => {
   if (!secret.startsWith(PREFIX))
     throw new Error(`A signing secret does not begin with ${PREFIX}.`);

@@ -15,11 +15,11 @@ type Deps = {
   db: Database;
   clock: Clock;
   secrets: SecretBox;
-  /** The same guard, limits and connections as deliveries have. */
+  /** Applies the same guard, limits and connections as for deliveries. */
   poster: Pick<Poster, "post">;
   policy: EgressPolicy;
   version: string;
-  /** Of this node, where it delivers: somebody asked about the host, so it is tried again at once. */
+  /** This node's lanes, if it delivers. The host was asked about, so it is tried again at once. */
   lanes?: Lanes | undefined;
 };
 
@@ -44,12 +44,12 @@ export type TestedEvent =
       attempt: Attempt;
     };
 
-/** Of an account; all may be used at once. */
+/** Per account; all may be used at once. */
 const TESTS_A_MINUTE = 10;
-/** A number that is reserved for fiction. */
+/** A number reserved for fiction. */
 const RECIPIENT = "447700900123";
 
-/** Posts one signed event that belongs to no message, and shows what came back. Nothing is kept of it but the audit row. */
+/** Posts one signed event without a message and returns the result. Keeps only the audit row. */
 export async function sendTestEvent(deps: Deps, request: TestRequest): Promise<TestedEvent> {
   const { clock, db, poster, policy, lanes, version } = deps;
   const { accountId, url, status } = request;
@@ -87,14 +87,14 @@ export async function sendTestEvent(deps: Deps, request: TestRequest): Promise<T
   const place = { accountId, hostname: verdict.hostname, origin: verdict.origin };
   if (isDelivered) {
     lanes?.answered({ hostKey, place, outcome, durationMs: timings.totalMs });
-    // It only ticks a box: that it failed is no reason to hide what the receiver answered.
+    // This only ticks a box: its failure is no reason to hide the receiver's answer.
     await noteTried(db, accountId).catch(() => undefined);
   }
   return { outcome: "sent", isDelivered, deliveryId, at, body, headers, attempt };
 }
 
 type Permit =
-  /** With the database's clock: nodes may disagree about the time. */
+  /** `at` is by the database's clock: nodes may disagree about the time. */
   | { outcome: "permitted"; secrets: string[]; at: Date }
   | { outcome: "rate_limited"; retryAfterSeconds: number }
   | { outcome: "account_unknown" };
@@ -113,7 +113,7 @@ async function permit(
   return { outcome: "permitted", secrets: signingNow(found, at), at };
 }
 
-/** Takes one of the account's tests; answers the seconds to wait where none is left. */
+/** Takes one of the account's tests; returns the seconds to wait if none is left. */
 async function takeAllowance(
   tx: Transaction,
   accountId: string,

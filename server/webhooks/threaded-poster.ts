@@ -9,7 +9,7 @@ export type ThreadedPoster = Pick<Poster, "post" | "close"> & {
   recall(hostnames: string[]): void;
 };
 
-/** What the thread is asked: an attempt, or to remember names. */
+/** What the thread is asked to do: make an attempt, or remember names. */
 export type Order =
   | (Omit<Post, "body"> & { n: number; body: Uint8Array<ArrayBuffer> })
   | { recalled: string[] };
@@ -21,10 +21,10 @@ const STOPPING: Failure = { kind: "our_fault", detail: "this service is stopping
 const THREAD = new URL("./post-thread.ts", import.meta.url);
 
 /**
- * Makes attempts in a thread of its own, which begins with the first of them. A receiver chooses the
- * certificates that we verify: a chain of sixty with large numbers in them holds up its thread for two
- * seconds, and nothing that OpenSSL or Node offers bounds it. Here that is a thread in which neither
- * requests nor carriers wait.
+ * Makes attempts in a separate thread, started with the first one. A receiver chooses the
+ * certificates that we verify: a chain of sixty with large numbers blocks its thread for two
+ * seconds, and neither OpenSSL nor Node offers a limit. Requests and carriers never wait in this
+ * thread.
  */
 export function threadedPoster(policy: EgressPolicy, thread = THREAD): ThreadedPoster {
   const underWay = new Map<number, PromiseWithResolvers<Attempt>>();
@@ -37,7 +37,7 @@ export function threadedPoster(policy: EgressPolicy, thread = THREAD): ThreadedP
     const started = new Worker(thread, { workerData: policy });
     let detail = "the thread that posts has ended";
     started.on("message", onTold);
-    // Without a listener it would end the process. "exit" follows it.
+    // Without a listener an error would end the process. "exit" follows it.
     started.on("error", (error) => (detail += `: ${messageOf(error)}`));
     started.on("exit", () => {
       worker = null;
@@ -65,7 +65,7 @@ export function threadedPoster(policy: EgressPolicy, thread = THREAD): ThreadedP
     last += 1;
     const asked = Promise.withResolvers<Attempt>();
     underWay.set(last, asked);
-    // A copy, handed over: the body is a view into a far larger buffer, all of which would be copied.
+    // Transfers a copy: the body is a view into a far larger buffer, all of which would be copied.
     const own = new Uint8Array(body);
     worker.postMessage({ ...rest, n: last, body: own } satisfies Order, [own.buffer]);
     return asked.promise;
@@ -84,7 +84,7 @@ export function threadedPoster(policy: EgressPolicy, thread = THREAD): ThreadedP
   };
 }
 
-/** Threads tell each other octets, not buffers. */
+/** Threads exchange plain byte arrays, not Buffers. */
 function withBuffer(attempt: Attempt): Attempt {
   const { answer } = attempt;
   return answer === null

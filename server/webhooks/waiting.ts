@@ -19,9 +19,9 @@ export async function countWaiting(
 
 export type Backlog = {
   waiting: number;
-  /** Counting stopped: there are more. */
+  /** Whether counting stopped and there are more. */
   isMore: boolean;
-  /** Of those counted and due now. */
+  /** The oldest of those counted that are due now. */
   oldestDueAt: Date | null;
 };
 

@@ -1,10 +1,10 @@
 import { BlockList, isIP } from "node:net";
 
-/** Nothing opens these: link-local, metadata services, multicast, and ranges that are nobody's. */
+/** No setting opens these: link-local, metadata services, multicast, and unassigned ranges. */
 const NEVER_IPV4 = [
   "0.0.0.0/8",
-  "100.100.100.200/32", // Alibaba Cloud's metadata service, amid the shared range
-  "168.63.129.16/32", // Azure's platform services, a public address that only its guests reach
+  "100.100.100.200/32", // Alibaba Cloud's metadata service, within the shared range
+  "168.63.129.16/32", // Azure's platform services, a public address that only its guests can reach
   "169.254.0.0/16",
   "192.0.0.0/24",
   "192.0.2.0/24",
@@ -16,9 +16,9 @@ const NEVER_IPV4 = [
   "240.0.0.0/4",
 ];
 
-/** Holes in the two IPv6 ranges that are let through at all, 2000::/3 and the private one. */
+/** Exceptions within the only two IPv6 ranges that may be called: 2000::/3 and the private one. */
 const NEVER_IPV6 = [
-  // Metadata services amid the private range.
+  // Metadata services within the private range.
   "fd00:ec2::/32", // AWS, with the credentials of its pods
   "fd20:ce::254/128", // Google Cloud
   "fd00:c1::a9fe:a9fe/128", // Oracle Cloud
@@ -31,7 +31,7 @@ const NEVER_IPV6 = [
   "3fff::/20",
 ];
 
-/** What a setting can open: loopback, private and CGNAT addresses. */
+/** Ranges that a setting can open: loopback, private and CGNAT addresses. */
 export const PRIVATE = [
   "127.0.0.0/8",
   "10.0.0.0/8",
@@ -43,15 +43,15 @@ export const PRIVATE = [
 ];
 
 /**
- * Whether naming the range, `address/prefix`, opens anything: it lies within a private one, or holds
- * one, and is no part of what nothing opens.
+ * Whether allowing the range, `address/prefix`, opens anything: it lies within a private range or
+ * contains one, and is not part of a range that nothing opens.
  */
 export function opensPrivate(cidr: string): boolean {
   const isClosed = NEVER.some((range) => holds(range, cidr));
   return !isClosed && PRIVATE.some((range) => holds(range, cidr) || holds(cidr, range));
 }
 
-/** Whether all of the one range lies within the other. */
+/** Whether `narrower` lies entirely within `wider`. */
 function holds(wider: string, narrower: string): boolean {
   const [base = "", bits = ""] = wider.split("/");
   const [address = "", prefix = ""] = narrower.split("/");
@@ -62,7 +62,7 @@ function holds(wider: string, narrower: string): boolean {
 const NEVER = [...NEVER_IPV4, ...NEVER_IPV6];
 export const neverRanges = ranges(NEVER);
 export const privateRanges = ranges(PRIVATE);
-/** All of IPv6 that is handed out to the public; what lies outside is never called. */
+/** All publicly assigned IPv6; addresses outside it are never called. */
 export const globalIpv6Range = ranges(["2000::/3"]);
 
 /** One list of ranges, each `address/prefix`. */

@@ -3,12 +3,12 @@ import { ipv6Groups } from "#platform/light";
 import { familyOf, globalIpv6Range, neverRanges, privateRanges } from "./address-table.ts";
 import type { EgressPolicy } from "./policy.ts";
 
-/** "allowed" is a private address that the operator named; "public" needs nobody's leave. */
+/** "allowed" is a private address that the operator named; "public" needs no permission. */
 type AddressVerdict = "public" | "allowed" | "forbidden";
 
 type AddressTier = "public" | "private" | "never";
 
-/** Whether we may connect to `ip`. Whatever is not plainly an address is forbidden. */
+/** Whether we may connect to `ip`. Anything that is not plainly an address is forbidden. */
 export function judgeAddress(ip: string, policy: EgressPolicy): AddressVerdict {
   const address = unwrap(ip);
   const tier = tierOf(address);
@@ -17,7 +17,7 @@ export function judgeAddress(ip: string, policy: EgressPolicy): AddressVerdict {
   return isAllowed ? "allowed" : "forbidden";
 }
 
-/** The tier of the address that would really be reached: the IPv4 one inside, where one is mapped. */
+/** The tier of the address that is really reached: the inner one, if an IPv4 address is mapped. */
 export function addressTier(ip: string): AddressTier {
   return tierOf(unwrap(ip));
 }
@@ -32,7 +32,9 @@ function tierOf(address: string): AddressTier {
   return globalIpv6Range.check(address, family) && !isIsatap(address) ? "public" : "never";
 }
 
-/** The IPv4 address inside `::ffff:a.b.c.d` and NAT64's `64:ff9b::a.b.c.d`; else the address itself. */
+/**
+ * The IPv4 address inside `::ffff:a.b.c.d` and NAT64's `64:ff9b::a.b.c.d`; otherwise `ip` itself.
+ */
 export function unwrap(ip: string): string {
   if (isIP(ip) !== 6 || ip.includes("%")) return ip;
   const groups = ipv6Groups(ip);

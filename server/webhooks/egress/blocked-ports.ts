@@ -1,6 +1,6 @@
 /**
- * Ports that browsers refuse ("bad ports" of the Fetch standard): services there read lines of text,
- * so a POST could make them act. Port 0 is no port at all.
+ * Ports that browsers refuse ("bad ports" of the Fetch standard): their services read lines of
+ * text, so a POST could make them act. Port 0 is not a real port.
  */
 export const blockedPorts: ReadonlySet<number> = new Set([
   0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102,

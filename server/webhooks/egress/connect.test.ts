@@ -183,7 +183,7 @@ test("connecting gives up at the attempt's deadline, whatever the budgets say", 
 test("where a socket really ended up is judged as well", async () => {
   await using server = await listen("127.0.0.1");
   const egress = testEgress({ resolve: () => Promise.resolve(["127.0.0.1"]) });
-  // As a redirection on this machine does it: what was called may be, what answers may not.
+  // Like a redirection on this machine: the address called is allowed, the one reached is not.
   let judged = 0;
   const allowed = Object.assign(new BlockList(), { check: () => (judged += 1) === 1 });
 
@@ -241,7 +241,7 @@ test("an address of this machine is not called at a port of ours, though it is a
   });
   const egress = testEgress({ resolve: () => Promise.resolve([address]), ownPorts: [8443] });
 
-  // The first time, they cannot be listed: that may pass.
+  // The first time they cannot be listed: that may pass.
   const kinds: string[] = [];
   for (const host of ["hooks.example.com", "hooks.example.com", `[::ffff:${address}]`]) {
     const connected = await attempt(`https://${host}:8443/`, egress);

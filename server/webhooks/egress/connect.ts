@@ -16,16 +16,16 @@ export type Egress = {
   resolve: Resolve;
   trust: SecureContext;
   budgets: ConnectBudgets;
-  /** On whose behalf names are looked up. */
+  /** The account for which names are looked up. */
   account?: bigint;
 };
 
 type ConnectBudgets = { dnsMs: number; tcpMs: number; tlsMs: number };
 
-/** Together less than the deadline of an attempt, so that the slow part is named, not just "late". */
+/** Together less than an attempt's deadline, so that the slow step is named, not just "late". */
 export const connectBudgets: ConnectBudgets = { dnsMs: 2_000, tcpMs: 3_000, tlsMs: 3_000 };
 
-/** How far it came; null where a step was not needed or not reached. */
+/** How far it came; null if a step was not needed or not reached. */
 export type ConnectTrace = {
   address: string | null;
   dnsMs: number | null;
@@ -37,8 +37,8 @@ type Connected = { socket: Socket; trace: ConnectTrace };
 type Unconnected = { failure: Failure; trace: ConnectTrace };
 
 /**
- * The only way out: resolves, judges every address, connects to one of those it judged, and judges
- * where the socket really ended up. Settles by `deadlineMs` (monotonic) at the latest; rejects only on a bug.
+ * The only way out: resolves the name, judges every address, connects to one, and judges where the
+ * socket really ended up. Settles by `deadlineMs` (monotonic) at the latest; rejects only on a bug.
  */
 export async function connect(
   url: CallbackUrl,
@@ -98,7 +98,7 @@ async function addressesOf(
   return found.length > 0 ? found : failed("dns_not_found", hostname);
 }
 
-/** More than any receiver has. Thousands fit into one answer, and judging them would hold up everybody. */
+/** More than any receiver has. Answers can hold thousands, and judging those delays everybody. */
 const MAX_ADDRESSES = 100;
 
 function resolveName(
@@ -107,8 +107,8 @@ function resolveName(
   { resolve, clock, account }: Egress,
 ): Promise<string[] | Failure> {
   return new Promise((settle) => {
-    // The dot makes the name absolute: without it the system would also try its search domains,
-    // and a stranger's name could mean a machine of ours.
+    // The dot makes the name absolute: otherwise the system would also try its search domains, and
+    // a stranger's name could mean a machine of ours.
     const absolute = `${name}.`;
     const cancel = clock.timer(budgetMs, () => {
       const isHeldUp = resolve.isHeldUp?.(absolute, account) === true;
@@ -121,7 +121,7 @@ function resolveName(
   });
 }
 
-/** Redirection rules on this machine are one way a socket ends up elsewhere than asked. */
+/** For example, redirection rules on this machine can make a socket end up elsewhere than asked. */
 function judgeLanding(socket: Socket, url: CallbackUrl, policy: EgressPolicy): Failure | undefined {
   const { remoteAddress } = socket;
   if (remoteAddress === undefined)
@@ -130,8 +130,8 @@ function judgeLanding(socket: Socket, url: CallbackUrl, policy: EgressPolicy): F
 }
 
 /**
- * Why none of these is called at that port, where it is so. One forbidden address condemns them all:
- * whoever mixes them in tries where we end up.
+ * Why none of these may be called at that port, if so. One forbidden address rules them all out: a
+ * receiver that mixes them in is probing where we end up.
  */
 function refusalOf(
   addresses: readonly string[],
@@ -151,13 +151,13 @@ function refusalOf(
     const own = addresses.find((ip) => ours.has(unwrap(ip)));
     return own === undefined ? undefined : forbidden(url, own);
   } catch (error) {
-    // For want of descriptors, or in a sandbox that hides them. It is tried again, and never called meanwhile.
+    // Out of descriptors, or in a sandbox that hides them. It is retried, but not called meanwhile.
     const detail = `the addresses of this machine cannot be told: ${messageOf(error)}`;
     return { kind: "our_fault", detail };
   }
 }
 
-/** Of this machine. To list them takes as long as to judge a dozen. */
+/** The addresses of this machine. Listing them takes as long as judging a dozen. */
 function addressesHere(): Set<string | undefined> {
   const interfaces = Object.values(networkInterfaces()).flat();
   return new Set(interfaces.map((one) => one?.address));

@@ -6,10 +6,12 @@ type Dialled = { socket: Socket; address: string };
 type Budget = { budgetMs: number; clock: Clock };
 type Undialled = { failure: Failure; address: string };
 
-/** Round-robin names have a dozen addresses; after three dead ones the next attempt may be luckier. */
+/**
+ * Round-robin names have a dozen addresses; after three dead ones, the next attempt may do better.
+ */
 const MAX_ADDRESSES_TRIED = 3;
 
-/** Tries a few addresses in turn, each with its share of what is left of the budget. */
+/** Tries a few addresses in turn, each with its share of the remaining budget. */
 export async function dialOneOf(
   addresses: readonly string[],
   port: number,
@@ -24,12 +26,12 @@ export async function dialOneOf(
     if ("socket" in dialled) return dialled;
     failures.push(dialled);
   }
-  // A fault of ours on one address says less than the receiver's refusal on another.
+  // Our own fault on one address says less than the receiver's refusal on another.
   const telling = failures.find(({ failure }) => failure.kind !== "our_fault") ?? failures[0];
   return telling ?? { failure: failed("dns_not_found", "no address"), address: "" };
 }
 
-/** As RFC 8305 asks for: where one family leads nowhere, the other one is tried before long. */
+/** As RFC 8305 asks: if one address family leads nowhere, the other is tried soon. */
 function familiesInTurn(addresses: readonly string[]): string[] {
   const isOfFirst = (address: string) => isIP(address) === isIP(addresses[0] ?? "");
   const own = addresses.filter(isOfFirst);
@@ -52,7 +54,7 @@ function dial(
       cancel();
       settle({ socket, address });
     });
-    // Stays for good: an error between here and the next owner's listener must not end the process.
+    // Stays attached: an error before the next owner listens must not end the process.
     socket.on("error", (error) => {
       cancel();
       settle({ failure: connectFailure(error, address), address });

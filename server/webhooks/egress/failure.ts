@@ -2,8 +2,8 @@ import type { X509Certificate } from "node:crypto";
 import { codeOf } from "#platform/light";
 
 /**
- * Every way a POST can fail before or without an HTTP status, and what it means to the one who runs
- * the receiver. The dashboard shows the sentence, tables and metrics hold the class.
+ * Every way a POST can fail before or without an HTTP status, and what it means to the receiver's
+ * operator. The dashboard shows the sentence; tables and metrics hold the class.
  */
 export const failureClasses = {
   dns_not_found: "The host name does not exist. Check its spelling and its DNS records.",
@@ -31,19 +31,19 @@ export const failureClasses = {
 
 export type FailureClass = keyof typeof failureClasses;
 
-/** Why there is no connection. Only `failed` says something about the receiver. */
+/** Why there is no connection. Only `failed` says anything about the receiver. */
 export type Failure =
   | { kind: "failed"; class: FailureClass; detail: string }
   /** The address must not be called; nothing was sent to it. */
   | { kind: "forbidden"; detail: string }
-  /** This machine is to blame, so the attempt does not count. */
+  /** This machine is at fault, so the attempt does not count. */
   | { kind: "our_fault"; detail: string };
 
 export function failed(failure: FailureClass, detail: string): Failure {
   return { kind: "failed", class: failure, detail };
 }
 
-/** No descriptors, memory, ports, network or turn to look a name up left here. */
+/** This machine is out of descriptors, memory, ports, network or turns for a lookup. */
 const OUR_CODES = new Set([
   "EMFILE",
   "ENFILE",
@@ -55,8 +55,8 @@ const OUR_CODES = new Set([
 ]);
 
 /**
- * Without IPv6 on this machine these two are what any IPv6 address answers, which a receiver that
- * has no other cannot help and waiting 5 s cannot mend. For IPv4 they are a fault of this machine.
+ * Without IPv6 on this machine, any IPv6 address gives one of these. A receiver without IPv4 cannot
+ * help that, and waiting 5 s does not fix it. For IPv4 they are a fault of this machine.
  */
 const OUR_CODES_IPV4 = new Set(["ENETUNREACH", "EADDRNOTAVAIL"]);
 
@@ -89,7 +89,7 @@ export function tlsFailure(error: unknown, certificate?: X509Certificate): Failu
   return failed(tlsClasses[code] ?? "tls_failed", `${code}${validityOf(code, certificate)}`);
 }
 
-/** Of the receiver's own certificate; where that is in order, another of its chain is not. */
+/** The receiver's own certificate; if that one is in order, another in its chain is not. */
 function validityOf(code: string, certificate: X509Certificate | undefined): string {
   if (certificate && code === "CERT_HAS_EXPIRED") return `: valid until ${certificate.validTo}`;
   if (certificate && code === "CERT_NOT_YET_VALID") return `: valid from ${certificate.validFrom}`;

@@ -4,16 +4,16 @@ import { isIP } from "node:net";
 type Ask = (name: string) => Promise<string[]>;
 
 /**
- * Asks, and where nobody knows the absolute name, the hosts file, in which Docker's `--add-host` and
- * Kubernetes' `hostAliases` write: the system looks there only for names without a dot at their end.
- * What it says is judged like any other answer.
+ * Asks, and falls back to the hosts file, which Docker's `--add-host` and Kubernetes' `hostAliases`
+ * write: the system looks there only for names without a final dot. Its addresses are judged like
+ * any others.
  */
 export function orHostsFile(ask: Ask, path = "/etc/hosts"): Ask {
   return async (name) => {
     try {
       return await ask(name);
     } catch (error) {
-      // Without the file, what the resolver said stands.
+      // Without the file, the resolver's error stands.
       const text = await readFile(path, "utf8").catch(() => "");
       const addresses = addressesIn(text, name.replace(/\.$/, ""));
       if (addresses.length === 0) throw error;

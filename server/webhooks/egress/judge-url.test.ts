@@ -89,7 +89,7 @@ test("what the parser would forgive is refused as invalid", () => {
     "ws://hooks.example.com/",
     `https://hooks.example.com/${"a".repeat(2048 - "https://hooks.example.com/".length + 1)}`,
   ];
-  // The origin that most of them share is known already: that must not let the rest through.
+  // The origin that most of them share is already known: that must not let the rest through.
   const policy = strict();
   assert.equal(judgeUrl("https://hooks.example.com/", policy).allowed, true);
   for (const url of urls) {

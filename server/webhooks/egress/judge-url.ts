@@ -5,11 +5,11 @@ import type { EgressPolicy } from "./policy.ts";
 
 export type UrlVerdict = CallbackUrl | Refusal;
 
-/** Where a POST may go as far as the URL tells; a name is judged again by what it resolves to. */
+/** Where a POST may go, as far as the URL tells; a name is judged again once it is resolved. */
 export type CallbackUrl = {
   allowed: true;
   secure: boolean;
-  /** As parsed: lower case, punycode, an IPv6 literal without brackets, no dot at the end. */
+  /** Normalized: lower case, punycode, an IPv6 literal without brackets, no final dot. */
   hostname: string;
   port: number;
   /** scheme://host[:port] */
@@ -18,7 +18,7 @@ export type CallbackUrl = {
 
 export type Refusal = {
   allowed: false;
-  /** The detail code of the API's answer: a URL to mend, or one that policy keeps us from. */
+  /** The API's detail code: a malformed URL, or one that policy forbids. */
   code: "CALLBACK_URL_INVALID" | "CALLBACK_URL_FORBIDDEN";
   /** Says what is wrong and what to do. */
   message: string;
@@ -26,12 +26,12 @@ export type Refusal = {
 
 const MAX_URL_LENGTH = 2048;
 
-/** More origins than one installation meets in a day; beyond it they are judged anew. */
+/** More origins than one installation sees in a day; beyond that they are judged again. */
 const MAX_VERDICTS = 4096;
 
 /**
- * Judges a callback URL without asking anyone: syntax, scheme, port, literal addresses, localhost.
- * Asked for every accepted message, so an origin that was seen before costs one look into a map.
+ * Judges a callback URL without a lookup: syntax, scheme, port, literal addresses, localhost.
+ * Called for every accepted message, so a known origin costs only one map lookup.
  */
 export function judgeUrl(raw: string, policy: EgressPolicy): UrlVerdict {
   const known = policy.verdicts.get(upToPath(raw));
@@ -44,15 +44,15 @@ export function judgeUrl(raw: string, policy: EgressPolicy): UrlVerdict {
 /** Anything but printable ASCII without `#` and backslash. */
 const STRANGE = /[^!"$-[\]-~]/;
 
-/** Scheme and authority, where a path follows; the keys of `verdicts` have this form. */
+/** Scheme and authority, if a path follows; the keys of `verdicts` have this form. */
 function upToPath(raw: string): string {
   const end = raw.indexOf("/", "https://".length);
   return end === -1 ? raw : raw.slice(0, end);
 }
 
 /**
- * The parser forgives much: it drops tabs, takes a backslash for a slash, adds missing slashes. A
- * forgiven URL means one thing here and another to the next reader, so the raw string is judged first.
+ * The parser is lenient: it drops tabs, reads a backslash as a slash, adds missing slashes. Such a
+ * URL may mean one thing here and another to the next reader, so the raw string is judged first.
  */
 function judgeUnknown(raw: string, policy: EgressPolicy): UrlVerdict {
   if (raw.length > MAX_URL_LENGTH) {
@@ -74,7 +74,7 @@ function judgeUnknown(raw: string, policy: EgressPolicy): UrlVerdict {
   return judgeAuthority(start, policy);
 }
 
-/** What follows the authority cannot change what is called, so verdicts are kept by it alone. */
+/** Nothing after the authority changes what is called, so verdicts are cached by it alone. */
 function judgeAuthority(start: string, policy: EgressPolicy): UrlVerdict {
   const verdict = judgeParsed(start, policy);
   if (policy.verdicts.size >= MAX_VERDICTS) policy.verdicts.clear();
@@ -94,7 +94,7 @@ function judgeParsed(start: string, policy: EgressPolicy): UrlVerdict {
   return judgePlace({ allowed: true, secure, hostname, port, origin }, policy);
 }
 
-/** A name that can be asked for: labels of 1 to 63 characters, 253 in all. */
+/** Whether DNS can look it up: labels of 1 to 63 characters, 253 in all. */
 function isName(hostname: string): boolean {
   const labels = hostname.split(".");
   return hostname.length <= 253 && labels.every(({ length }) => length >= 1 && length <= 63);
@@ -124,7 +124,7 @@ export function isLocalhost(hostname: string): boolean {
   return hostname === "localhost" || hostname.endsWith(".localhost");
 }
 
-/** What localhost stands for: those loopback addresses that the operator allows. Nobody is asked. */
+/** The addresses of localhost: the loopback addresses the operator allows. No lookup is made. */
 export function loopbackAddresses(policy: EgressPolicy): string[] {
   return ["127.0.0.1", "::1"].filter((ip) => judgeAddress(ip, policy) === "allowed");
 }

@@ -3,14 +3,14 @@ import { databasePorts } from "#platform";
 import { ranges } from "./address-table.ts";
 import type { UrlVerdict } from "./judge-url.ts";
 
-/** Where the operator lets webhooks go, as the settings say it. */
+/** Where the operator lets webhooks go, as given by the settings. */
 export type EgressSettings = {
-  /** `address/prefix` of the private tier that may be called; no setting opens the other tier. */
+  /** Private ranges that may be called, `address/prefix`; no setting opens the other tier. */
   allowCidrs: readonly string[];
   allowHttp: boolean;
-  /** Whether answers from private addresses are kept; else an account could read the operator's network. */
+  /** Whether answers from private addresses are kept: they could reveal the operator's network. */
   showPrivateAnswers?: boolean;
-  /** Ports of our own listeners and of the database: never called on this machine or a private one. */
+  /** Ports of our listeners and the database: never called on this machine or a private one. */
   ownPorts: readonly number[];
 };
 
@@ -19,7 +19,7 @@ export type EgressPolicy = {
   readonly allowHttp: boolean;
   readonly showPrivateAnswers: boolean;
   readonly ownPorts: ReadonlySet<number>;
-  /** What `judgeUrl` found, by scheme and authority: a policy never changes, so neither do they. */
+  /** Verdicts of `judgeUrl` by scheme and authority: policies never change, so neither do they. */
   readonly verdicts: Map<string, UrlVerdict>;
 };
 
@@ -41,14 +41,14 @@ type Allowances = {
 
 type Service = {
   settings: Allowances & { port: number; metricsListen: { port: number } | undefined };
-  /** Of the database. */
+  /** The URL of the database. */
   url: string;
   isEmbedded: boolean;
 };
 
 /**
- * As the settings say; where they are silent, loopback, plain http and private answers beside an
- * embedded database alone.
+ * As the settings say. By default, loopback, plain http and private answers are allowed only with
+ * an embedded database.
  */
 export function allowances(
   settings: Allowances,

@@ -47,7 +47,7 @@ test("names of an account that hang, known or not, leave room for another accoun
   for (const name of ["other-stranger.", "other-known.", "stranger39."])
     resolve(name, LATER, 2n).catch(() => {});
 
-  // The last one waits for the first account, too.
+  // The last one also waits for the first account.
   assert.deepEqual([...system.asked.keys()], ["other-stranger.", "other-known.", "stranger39."]);
 });
 

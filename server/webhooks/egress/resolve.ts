@@ -3,18 +3,18 @@ import { type Clock, keepNewest } from "#platform/light";
 import { orHostsFile } from "./hosts-file.ts";
 
 /**
- * All addresses of an absolute name, for an account. A lookup that has not begun by `deadlineMs` is
- * given up.
+ * Finds all addresses of an absolute name, for an account. Gives up a lookup that has not begun by
+ * `deadlineMs`.
  */
 export type Resolve = {
   (name: string, deadlineMs: number, account?: bigint): Promise<string[]>;
-  /** Whether its lookup has not begun, though no other name of the account is being looked up. */
+  /** Whether its lookup has not begun, although no other lookup of the account is running. */
   isHeldUp?: (name: string, account?: bigint) => boolean;
 };
 
 type Options = {
   clock: Pick<Clock, "monotonicMs">;
-  /** The system's resolver; others are for tests. */
+  /** The system's resolver by default; tests pass others. */
   ask?: (name: string) => Promise<string[]>;
   maxAtOnce?: number;
   maxStrangersAtOnce?: number;
@@ -22,31 +22,33 @@ type Options = {
 
 type Lookup = {
   name: string;
-  /** Of all who wait for it. */
+  /** The accounts that wait for it. */
   accounts: Set<bigint>;
   deadlineMs: number;
   addresses: PromiseWithResolvers<string[]>;
 };
 
 export type SystemResolve = Resolve & {
-  /** Names that resolved before this process began. */
+  /** Adds names that resolved before this process began. */
   recall(hostnames: Iterable<string>): void;
 };
 
-/** As long as an attempt waits for a name. One that took longer is a stranger again, whatever came of it. */
+/** As long as an attempt waits for a name. A slower name is a stranger again, found or not. */
 const HANGS_MS = 2_000;
 
-/** As many names as one installation calls in a day; beyond it the oldest are strangers again. */
+/**
+ * As many names as one installation calls in a day; beyond that, the oldest become strangers again.
+ */
 const MAX_KNOWN = 10_000;
 
-/** A lookup that holds a thread. */
+/** A running lookup, which holds a thread. */
 type Running = { account: bigint; isStranger: boolean };
 
 /**
- * The system's resolver, kept in bounds: each lookup holds a thread until the system gives up, long
- * after we have. Equal names share one lookup. Some threads are kept for names that have resolved
- * before: names that never did cannot hold up a receiver that is known to answer. And of either kind an
- * account holds no more than it leaves free: names of one account that hang cannot hold up another's.
+ * The system's resolver, with limits: each lookup holds a thread until the system gives up, long
+ * after we have. Equal names share one lookup. Some threads are kept for names that resolved
+ * before: names that never did cannot delay a receiver that is known to answer. Of either kind, an
+ * account holds no more than it leaves free: its hanging names cannot delay those of another.
  */
 export function systemResolve({
   clock,

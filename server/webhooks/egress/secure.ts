@@ -16,11 +16,11 @@ export function secure(
     const socket = connect({
       socket: tcp,
       host: hostname,
-      // SNI carries names only; an address in it is against the standard and upsets some servers.
+      // SNI carries only names; an address there violates the standard and upsets some servers.
       servername: isIP(hostname) === 0 ? hostname : "",
       ALPNProtocols: ["http/1.1"],
       secureContext: trust,
-      // Said here, so that no environment variable can turn it off.
+      // Set here so that no environment variable can turn it off.
       rejectUnauthorized: true,
     });
     const end = (failure: Failure): void => {
@@ -31,7 +31,7 @@ export function secure(
     };
     let ending: NodeJS.Immediate | undefined;
     const cancelTimer = clock.timer(budgetMs, () => {
-      // What came in time, and was not read because this thread was held up, is read before.
+      // Data that came in time but is unread, because this thread was busy, is read first.
       ending = setImmediate(() => end(lateFailure(socket, hostname)));
     });
     const cancel = (): void => {
@@ -40,7 +40,7 @@ export function secure(
     };
     const onClose = (): void => end(failed("tls_failed", "closed during the handshake"));
     const onError = (error: Error): void => end(tlsFailure(error, certificate));
-    // One that is refused is gone by the time that the error is told.
+    // A refused certificate is gone by the time the error is reported.
     let certificate: X509Certificate | undefined;
     socket.prependOnceListener("secure", () => (certificate = socket.getPeerX509Certificate()));
 
@@ -56,7 +56,9 @@ export function secure(
   });
 }
 
-/** One that has shown its certificate was heard in time, and holds the rest back: no network is to blame. */
+/**
+ * Once it sent its certificate, the receiver was in time and then stalled: no network is to blame.
+ */
 function lateFailure(socket: TLSSocket, hostname: string): Failure {
   const hasShown = socket.getPeerX509Certificate() !== undefined;
   return hasShown

@@ -10,8 +10,8 @@ import { type Attempt, poster } from "../post.ts";
 import { connect } from "./connect.ts";
 import { judgeUrl } from "./judge-url.ts";
 
-// A canary listens on every address of this machine. No URL of these tables may reach it, neither
-// through the judge at accept, nor through the worker, nor straight through `connect`.
+// A canary listens on every address of this machine. No URL of these tables may reach it: not
+// through the judge at accept, not through the worker, and not directly through `connect`.
 
 let canary: Awaited<ReturnType<typeof startCanary>>;
 
@@ -142,7 +142,7 @@ function alternating(...addresses: string[]): () => string[] {
   return () => [addresses[asked++ % addresses.length] ?? ""];
 }
 
-/** Notes on which of its addresses it was called. */
+/** Records on which of its addresses it was called. */
 async function startReceiver(host: string) {
   const localAddresses: string[] = [];
   const server = createServer((socket) => {

@@ -4,7 +4,7 @@ import type { EgressPolicy } from "./policy.ts";
 import { type SystemResolve, systemResolve } from "./resolve.ts";
 import { trust } from "./trust.ts";
 
-/** The way out of this machine: names and certificates as its system knows them. */
+/** The way out of this machine, with its system's name resolution and certificates. */
 export function systemEgress(
   policy: EgressPolicy,
   clock: Clock,

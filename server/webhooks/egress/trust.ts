@@ -7,11 +7,11 @@ import {
 } from "node:tls";
 
 /**
- * Whom we believe on the other side: the usual authorities and those the operator adds with
- * NODE_EXTRA_CA_CERTS, which Node reads itself. Made once, because reading the authorities takes
- * milliseconds. TLS 1.2 is the oldest we speak, without the parts of it that let a receiver with a
- * sound certificate hold up its thread: it chooses the numbers of a finite-field exchange, 10,000 bits of
- * which take seconds, and may show other certificates each time that it renegotiates.
+ * Which receivers we trust: those with the usual authorities and those that the operator adds with
+ * NODE_EXTRA_CA_CERTS, which Node reads itself. Made once, because reading them takes milliseconds.
+ * TLS 1.2 is the oldest version, without the parts that let a receiver with a valid certificate
+ * block its thread: it chooses the numbers of a finite-field exchange (10,000 bits take seconds),
+ * and may show other certificates at each renegotiation.
  */
 export function trust(extraCertificates: readonly string[] = []): SecureContext {
   const spoken = {
