@@ -15,9 +15,7 @@ export const SILENCE_MS = 2000;
 const delivered = { state: "DELIVRD", err: "000", when: "after", delayMs: 0 } as const;
 const DELIVERED: Behaviour = { answer: "accept", receipt: delivered };
 
-/**
- * Behaviours by the recipient's last four digits; to any other recipient, delivery is immediate.
- */
+/** Behaviours by the recipient's last four digits; all others are delivered at once. */
 const behaviours: Record<string, Behaviour> = {
   "0001": { answer: "accept", receipt: { ...delivered, state: "UNDELIV", err: "001" } },
   "0002": { answer: "refuse", receipt: null },

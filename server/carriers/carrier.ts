@@ -81,9 +81,7 @@ export type SubmitOutcome =
   | {
       kind: "refused";
       temporary: boolean;
-      /**
-       * The carrier asked for less. The adapter slows down by itself; `room()` tells when to go on.
-       */
+      /** The carrier asked for less: it is slowed down by itself; `room()` says when to go on. */
       throttled: boolean;
       code: DeliveryErrorCode;
       /** Null if the refusal is ours: a text that the carrier's alphabet cannot hold. */

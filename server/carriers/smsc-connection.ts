@@ -90,8 +90,7 @@ export class Connection {
   }
 
   drop(): void {
-    // A reset while it ends, as after the client hung up, would never close, and keep the process
-    // up.
+    // If reset while it ends, as after a hang-up, it would never close and keep the process alive.
     if (this.#socket.writableEnded) this.#socket.destroy();
     else this.#socket.resetAndDestroy();
   }

@@ -43,9 +43,7 @@ export async function shareBinds(
   await giveBack(db, { carrierId, nodeId }, [...spare, ...beyond]);
 }
 
-/**
- * The largest holder comes first and gets the remainder: binds move only to even out the shares.
- */
+/** The largest holder comes first and gets the remainder: binds move only to even out shares. */
 async function byHolding(
   db: Database,
   { carrierId, nodes, most }: { carrierId: string; nodes: string[]; most: number },

@@ -9,9 +9,7 @@ type Deps = {
   node: NodeInfo;
   /** By carrier id; kept up to date by the owner. */
   members: ReadonlyMap<string, { binds: Binds | undefined }>;
-  /**
-   * Carriers that are stopping: their binds stay leased until they have stopped, and none is added.
-   */
+  /** Carriers that are stopping: they keep their leased binds until stopped, and get no more. */
   leaving: ReadonlyMap<string, unknown>;
 };
 
@@ -34,8 +32,7 @@ export function bindShares({ db, clock, node, members, leaving }: Deps) {
       for (const [carrierId, { binds }] of members) {
         if (!binds) continue;
         await shareBinds(db, { carrierId, nodeId, nodes }, binds);
-        // A node that had hung kept its binds, and the carrier counted them. It has closed them by
-        // now.
+        // A node that had hung kept binds that the carrier counted. It has closed them by now.
         if (isJoined) binds.tryAgain();
       }
       for (const carrierId of leaving.keys()) await leaseBinds(db, { carrierId, nodeId }, []);
@@ -43,8 +40,7 @@ export function bindShares({ db, clock, node, members, leaving }: Deps) {
     },
     /**
      * Without the database no lease is renewed. Other nodes then take these binds, and a carrier
-     * that still counts them would refuse theirs. A node that is alone keeps them, and so its
-     * receipts.
+     * that counts them would refuse theirs. A node that is alone keeps them, and so its receipts.
      */
     closeUnleased(): void {
       if (isCutOff() && nodes.length > 1) for (const { binds } of members.values()) binds?.hold(0);

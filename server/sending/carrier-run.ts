@@ -32,9 +32,7 @@ export type CarrierRun = {
   release(message: MessageRow): void;
   /** The messages being handed over now. */
   inFlight: ReadonlySet<DueSend>;
-  /**
-   * Whether this node holds none of its messages and claims none: if it is paused, nothing leaves.
-   */
+  /** Whether nothing of it is in hand or being claimed here: if it is paused, nothing leaves. */
   isIdle(): boolean;
   /** Called when its pause ends: takes up at once what waits. */
   resume(): void;
@@ -60,8 +58,7 @@ export function runCarrier(deps: Deps): CarrierRun {
   const inFlight = new Set<DueSend>();
   const reserved = new Map<MessageRow, number>();
   const stopping = new AbortController();
-  // Until the queue has been seen empty, older messages may wait there, and new ones go behind
-  // them.
+  // Until the queue has been seen empty, older messages may wait there: new ones go behind them.
   let hasBacklog = true;
   let afterAccount = FIRST_ACCOUNT;
   // A turn looks at every account once, in as many passes as that takes.

@@ -159,13 +159,10 @@ export function removeCarrier(
   });
 }
 
-/**
- * Reseals what an earlier SECRET_KEY sealed and returns for how many carriers. They then rebind.
- */
+/** Reseals what an earlier SECRET_KEY sealed; returns for how many carriers. They then rebind. */
 export function resealCarriers(db: Database, secrets: SecretBox): Promise<number> {
   return db.transaction(async (tx) => {
-    // Locked: a carrier changed meanwhile must not keep its old seal, since the earlier key goes
-    // next.
+    // Locked: a carrier changed meanwhile must not keep its old seal: the earlier key goes next.
     const carriers = await tx.query<CarrierRow>(sql`
       select ${columns} from carriers where removed_at is null order by carrier_id for update`);
     let count = 0;

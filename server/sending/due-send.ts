@@ -13,9 +13,7 @@ import {
 type SegmentState = {
   turns: number;
   isAccepted: boolean;
-  /**
-   * Whether it held all of a message of several segments; null if no carrier can have any of it.
-   */
+  /** Whether it held all of a message of several segments; null if no carrier can have any. */
   isWhole: boolean | null;
   doubts: number;
   /** A permanent refusal by this carrier, if there was one. */
@@ -77,9 +75,7 @@ type Claimed = {
   lastAccount: string | undefined;
 };
 
-/**
- * Claims messages that are due for a carrier. Their leases are committed before anything leaves.
- */
+/** Claims messages that are due for a carrier. Leases are committed before anything leaves. */
 export async function claimDueSends(
   db: Database,
   request: ClaimRequest,
@@ -170,9 +166,7 @@ async function readEarlier(
   return Map.groupBy(submissions, ({ message_id }) => message_id);
 }
 
-/**
- * Reads the recorded submissions of a message this node holds, however long the database is away.
- */
+/** Reads what is recorded of a message this node holds, however long the database is away. */
 export async function readSegments(
   db: Queryable,
   patience: Patience,

@@ -275,9 +275,7 @@ async function inTurn(...nodes: ReturnType<typeof nodeOn>[]): Promise<void> {
   }
 }
 
-/**
- * A carrier that allows two binds. The first of two nodes holds both; the second was not heard yet.
- */
+/** A carrier with two binds, both held by the first of two nodes; the second is not heard yet. */
 async function twoBinds() {
   const db = await testDatabase();
   const smsc = await startSmsc();

@@ -25,17 +25,11 @@ export type HandOverDeps = {
   /** Whether the lease certainly still holds: it was renewed recently, by `clock.leaseMs()`. */
   isLeaseFresh: (due: DueSend) => boolean;
   throttling?: ThrottleWatch;
-  /**
-   * Called when a message goes back to the queue: it comes before messages accepted from now on.
-   */
+  /** Called when a message goes back to the queue: it goes before newly accepted messages. */
   onBack?: () => void;
-  /**
-   * Segments with a late answer from the carrier. A resend of one that has not left is held back.
-   */
+  /** Segments that were answered late by the carrier: resends that have not left are held back. */
   answeredLate: Set<string>;
-  /**
-   * If set, nothing more may leave and the message ends so. A message past its validity needs none.
-   */
+  /** How a message ends that may not be sent any more; unset if only its validity decides. */
   ending?: FailStep | undefined;
   /** Reads what is recorded of a message's segments by now. */
   readSegments: (messageId: string) => Promise<DueSend["earlier"]>;
@@ -273,9 +267,7 @@ async function recordLostHolder(deps: HandOverDeps, due: DueSend): Promise<boole
   return false;
 }
 
-/**
- * Back to its old place with the same carrier. If another node has taken it over, nothing changes.
- */
+/** Back to its old place with the same carrier; has no effect if another node took it over. */
 function giveBack(deps: HandOverDeps, due: DueSend): Promise<void> {
   deps.onBack?.();
   return letGo(deps, due, { next: "again", delayMs: 0, carrierId: deps.carrier.carrierId });

@@ -14,13 +14,11 @@ type Minute = { minute: number; refusals: Map<string, number>; lateReceipts: num
 
 const MINUTES = 60;
 
-/** A hostile carrier could invent codes for ever: how many are counted per minute and reported. */
+/** Codes counted per minute and codes reported: a hostile carrier could invent them for ever. */
 const MOST_CODES = 100;
 const TOLD_CODES = 30;
 
-/**
- * Counts by the minute and forgets after sixty. Only in memory: a restarted node starts from zero.
- */
+/** Counts by the minute and forgets after sixty. In memory: a restarted node starts from zero. */
 export function lastHour(clock: Clock) {
   const carriers = new Map<string, Minute[]>();
   const [began, beganMs] = [clock.now().toISOString(), clock.monotonicMs()];

@@ -6,9 +6,7 @@ export type Step =
   /** The carrier has this segment: the next segment follows, or SENT after the last. */
   | { next: "done" }
   | FailStep
-  /**
-   * Without a delay it returns to its old place in the queue; with one, behind what is due by then.
-   */
+  /** Without a delay it returns to its old place; with one, it goes behind what is due by then. */
   | { next: "again"; delayMs: number; carrierId: string };
 
 export type FailStep = { next: "fail"; code: DeliveryErrorCode; carrierCode: string | null };

@@ -13,9 +13,7 @@ import type { MatchRules } from "./match-receipts.ts";
 import type { Step } from "./next-step.ts";
 import { findEarlyRejections, settleSent } from "./settle-sent.ts";
 
-/**
- * The holder was lost without recording an answer. `isLast`: nothing of the message is sent again.
- */
+/** The holder was lost, its answer unrecorded. `isLast`: nothing of the message is sent again. */
 type LostHolder = { kind: "process_lost"; isLast: boolean };
 
 export type Doubt = "timeout" | "link_lost" | "process_lost";
@@ -42,9 +40,7 @@ type Batch = {
   submissions: Submission[];
   rules: MatchRules;
   listener: MoveListener;
-  /**
-   * Accounts that the caller's transaction locks later: all are locked here at once, in one order.
-   */
+  /** Accounts that the caller's transaction needs later: all are locked here, in one order. */
   alsoLocked: readonly string[];
 };
 

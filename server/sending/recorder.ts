@@ -43,9 +43,7 @@ export type Recorder = {
   /** Applies parked receipts that match by now; returns how many. */
   sweepParked(): Promise<number>;
   lastHour(carrierId: string): CarrierHour;
-  /**
-   * Waits for what is being stored. Anything that cannot be stored is left to its lease, in doubt.
-   */
+  /** Waits for what is being stored. Whatever cannot be stored is left to its lease, in doubt. */
   stop(): Promise<void>;
 };
 
@@ -62,9 +60,7 @@ type Deps = {
 
 /** A batch makes nine round trips to the database under load, whatever its size. */
 const MAX_ITEMS = 2_000;
-/**
- * More than all windows of all carriers together. Receipts beyond it are repeated by their carrier.
- */
+/** More than the windows of all carriers together. Carriers repeat the receipts beyond it. */
 const MAX_WAITING = 100_000;
 const RETRY_MS = 500;
 /** At full load answers wait for half a second, and rarely for a whole one. */

@@ -9,9 +9,7 @@ import {
 import { type Clock, type Database, remembering, sql } from "#platform";
 import { isUnfit } from "./due-send.ts";
 
-/**
- * After a carrier was away this long, what waits for it moves to the next of its route, at once.
- */
+/** After a carrier was away this long, what waits for it moves to the next of its route. */
 const PATIENCE_MS = 5_000;
 const REROUTE_PAGE = 500;
 /** Pages per pass, once a second: bounds the cost of a long backlog that cannot move. */
@@ -23,9 +21,7 @@ export type RerouteOptions = {
   isPaused: (carrierId: string) => boolean;
   /** Whether it can take messages on this node. */
   isUp: (carrierId: string) => boolean;
-  /**
-   * Carriers that other nodes report they are bound to: this node may have no share of the binds.
-   */
+  /** Carriers that other nodes report as bound: this node may have no share of the binds. */
   upElsewhere: () => Promise<ReadonlySet<string>>;
   routing: () => Promise<Routing>;
   /** Called with messages that a lost node held. */
@@ -41,9 +37,7 @@ export type RerouteOptions = {
  */
 export function rerouting(db: Database, options: RerouteOptions): () => Promise<void> {
   const reached = new Map<string, Stranded | undefined>();
-  /**
-   * How long each was missed lately: grows while messages wait in vain, shrinks while it is there.
-   */
+  /** How long each was missed lately: grows while messages wait in vain, shrinks otherwise. */
   const missedMs = new Map<string, number>();
   let lastPassMs = 0;
   return async function pass() {

@@ -3,17 +3,13 @@ import { type Clock, keepNewest } from "#platform";
 
 /** How many tries a message gets without losing its place, while few messages are throttled. */
 const TRIES_ALONE = 5;
-/**
- * The same while MANY are throttled and nothing gets through: another message would fare no better.
- */
+/** The same while MANY are throttled and nothing gets through: others would fare no better. */
 const TRIES_AMONG_MANY = 10;
 const MANY = 3;
 
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 60_000;
-/**
- * If no others got through meanwhile, it waits a fifth of the time since it was first throttled.
- */
+/** If no others got through meanwhile, it waits a fifth of the time since its first throttle. */
 const SHARE_OF_TIME = 0.2;
 
 const MAX_KNOWN = 10_000;
@@ -36,9 +32,7 @@ export type ThrottleWatch = ReturnType<typeof throttleWatch>;
  */
 export function throttleWatch(clock: Pick<Clock, "monotonicMs">) {
   const known = new Map<string, Throttled>();
-  /**
-   * `passes` counts accepted submissions; `held` has the messages throttled since the last of them.
-   */
+  /** `passes` counts accepted submissions; `held` has messages throttled since the last one. */
   let passes = 0;
   const held = new Set<string>();
 

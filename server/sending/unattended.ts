@@ -38,9 +38,7 @@ export async function endOverdue(deps: Deps): Promise<number> {
   return claims.length;
 }
 
-/**
- * Notes the doubt that a lost node left. The message waits again, or ends if its carrier is set so.
- */
+/** Notes the doubt that a lost node left. The message waits again, or ends if so configured. */
 export async function noteLost(deps: Deps, lost: Stranded[]): Promise<void> {
   const claims = await leaseStranded(deps.db, deps.nodeId, lost);
   await settle(

@@ -12,9 +12,7 @@ export type Ahead = {
   hasRoom(hostKey: bigint): boolean;
   /** Whether so few are held that a claim is worthwhile. */
   isShort(hostKey: bigint): boolean;
-  /**
-   * How many more to claim in each lane. Accounts get equal shares, and so do the lanes of each.
-   */
+  /** How many more to claim per lane. Accounts get equal shares, and so do the lanes of each. */
   deal(hostKeys: readonly bigint[]): Map<bigint, number>;
 };
 

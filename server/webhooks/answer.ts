@@ -3,9 +3,7 @@ import { ChunkedBody } from "./chunked-body.ts";
 
 /** Limits the status line and headers, also the 1xx answers before them and the trailers. */
 const MAX_HEADER_OCTETS = 16 * 1024;
-/**
- * The most that is read of a body. The rest cannot change the outcome, so the connection is ended.
- */
+/** The most that is read of a body. The rest cannot change the outcome: the connection is ended. */
 const MAX_BODY_OCTETS = 64 * 1024;
 /** The part of the body that is kept, for people to read. */
 const MAX_KEPT_OCTETS = 2 * 1024;
@@ -22,9 +20,7 @@ export class Answer {
   status: number | null = null;
   headers: Headers = {};
   readonly kept: Buffer[] = [];
-  /**
-   * Whether the connection ends with this answer, and how long it otherwise promises to stay open.
-   */
+  /** Whether the connection ends with this answer, and for how long it is promised to stay open. */
   isLast = false;
   keepAliveMs = Number.POSITIVE_INFINITY;
 
@@ -32,9 +28,7 @@ export class Answer {
   #octets = 0;
   #bodyOctets = 0;
   #keptOctets = 0;
-  /**
-   * Bytes of the body still to come; infinite if only the connection's end marks the body's end.
-   */
+  /** Bytes of the body still to come; infinite if only the connection's end marks its end. */
   #left = 0;
   #chunks: ChunkedBody | null = null;
 

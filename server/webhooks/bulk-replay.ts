@@ -90,9 +90,7 @@ function continueReplay(db: Database, replayId: string): Promise<boolean> {
 /** The wait while another process queues a page. */
 const LOOK_EVERY_MS = 50;
 
-/**
- * Queues all pages of a bulk replay, beside other processes; returns how many deliveries in all.
- */
+/** Queues all pages of a bulk replay, beside other processes; returns how many deliveries. */
 export async function finishReplay(
   { db, clock }: { db: Database; clock: Clock },
   replayId: string,

@@ -3,9 +3,7 @@ import type { Egress } from "./egress/connect.ts";
 import type { CallbackUrl } from "./egress/judge-url.ts";
 import { Connection } from "./connection.ts";
 
-/**
- * The connections of one lane. Lanes share none: a poisoned connection hurts only its own account.
- */
+/** The connections of one lane. Lanes share none: a poisoned one hurts only its own account. */
 type Pool = { idle: Connection[]; busy: Set<Connection>; lastUsedMs: number };
 
 export type Connections = {

@@ -30,9 +30,7 @@ export type DeliveryIntake = Omit<WebhookIntake, "wake"> & {
 
 const UNSIGNED_WAIT_MS = 5_000;
 
-/**
- * Retries after a while what cannot be signed, by our own fault or because the database is away.
- */
+/** Retries later what cannot be signed, by our own fault or because the database is away. */
 export function putBackUnsigned(
   { log, runner }: Pick<Deps, "log" | "runner">,
   claims: readonly Claim[],

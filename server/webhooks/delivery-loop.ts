@@ -105,9 +105,7 @@ export function deliveryLoop(deps: Deps): DeliveryLoop {
     return first + again + (isTimeToWalk && after !== BEFORE_ALL_LANES ? 1 : 0);
   }
 
-  /**
-   * Tried only once: without it hosts just start as strangers, and no webhook must wait for this.
-   */
+  /** Tried only once: without it hosts start as strangers, and no webhook must wait for this. */
   async function recall(): Promise<void> {
     hasRecalled = true;
     await hosts

@@ -4,9 +4,7 @@ import { eventId, type EventKey, type EventRow, findEvents, parseEventId } from 
 import { DAY_MS, type Queryable, sql, timeOfId } from "#platform";
 import type { Ended } from "./schedule.ts";
 
-/**
- * Waiting: no attempt yet. Retrying: some failed, or it is being replayed. The rest: how it ended.
- */
+/** Waiting: no attempt yet. Retrying: some failed, or it is replayed. The rest: how it ended. */
 export type DeliveryState = "waiting" | "retrying" | Ended;
 
 /** One event to one callback address, as people see it. */

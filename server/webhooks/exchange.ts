@@ -19,9 +19,7 @@ export type ExchangeRequest = {
   deadlineMs: number;
 };
 
-/**
- * One request and its answer on one connection. Ends exactly once, at the latest by the deadline.
- */
+/** One request and its answer on one connection. Ends exactly once, at the deadline if need be. */
 export class Exchange implements ConnectionUser {
   readonly ended: Promise<ExchangeEnd>;
   readonly answer = new Answer();

@@ -162,8 +162,7 @@ async function* pagesBetween(
   const columns = sql`position, message_id, sequence`;
   const isVisible = sql`account_id = ${accountId} and pg_visible_in_snapshot(xid, ${now.snapshot}::pg_snapshot)`;
   for (let after = 0, isMore = true; isMore;) {
-    // Two queries, one index each: a single one with "or" would scan everything, five times a
-    // second.
+    // Two queries, one index each: one with "or" would scan everything, five times a second.
     const page = await db.query<EventKey & { position: number }>(sql`
       with late as materialized (
         select ${columns}

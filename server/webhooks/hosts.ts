@@ -28,9 +28,7 @@ const FLUSH_MS = 5_000;
 const GIVE_UP_MS = 60_000;
 const GIVE_UP_PAGE = 500;
 
-/**
- * Stores how receivers do, for people and the next start; ends what waited a day for an open host.
- */
+/** Stores how receivers do, for people and the next start; ends what waited a day for open ones. */
 export function hostKeeper(deps: Deps) {
   const { db, clock, lanes, metrics, log } = deps;
   /** Reports not stored yet. */

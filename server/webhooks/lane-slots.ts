@@ -8,15 +8,11 @@ export type Kind = "first" | "again";
 export const caps = {
   /** Each attempt holds a socket and the memory of a request and its answer. */
   all: 256,
-  /**
-   * Retries and replays. 64 slots stay for first attempts, so a backlog cannot delay fresh events.
-   */
+  /** Retries and replays. 64 slots stay for first attempts: a backlog cannot delay fresh events. */
   again: 192,
   /** All lanes that are not proven, together: half the slots stay for proven ones. */
   unproven: 128,
-  /**
-   * Per account, with any number of hosts: eight dead ones with full lanes would fill every slot.
-   */
+  /** Per account, whatever its hosts: eight dead ones with full lanes would fill every slot. */
   account: 64,
   /** Per account, for unproven lanes: the other slots stay for its receivers that answer. */
   accountUnproven: 16,

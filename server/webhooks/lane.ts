@@ -14,7 +14,8 @@ export type Account = {
 /**
  * One account's way to one host, as this node sees it. A host is a scheme, a name and a port;
  * people see an account's lanes as its hosts. A host key (`hostKeyOf`) belongs to a lane, not a
- * host: each account has its own for the same host. The lanes of all accounts share a host name.
+ * host: accounts have different ones for the same host. A host name is shared by the lanes of all
+ * accounts.
  */
 export type Lane = {
   readonly hostKey: bigint;

@@ -13,17 +13,13 @@ export type NamedLanes = {
   addServed(hostKeys: readonly bigint[]): void;
   has(hostKey: bigint): boolean;
   isEmpty(): boolean;
-  /**
-   * The lanes that may be tried. Drops those that wait for a probe or exceed an account's share.
-   */
+  /** Lanes that may be tried. Drops those that wait for a probe or exceed an account's share. */
   sift(): bigint[];
 };
 
 /** Places for proven lanes, and as many for all others: strangers take none from healthy ones. */
 const PLACES = 10_000;
-/**
- * Places are shared as if this many more accounts had lanes, so that a new account finds some free.
- */
+/** Places are shared as if this many more accounts had lanes, so that a new one finds some free. */
 const ABSENT_ACCOUNTS = 15;
 
 /** The most lanes per account that are remembered as having found no place. */

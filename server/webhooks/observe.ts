@@ -2,9 +2,7 @@ import { type Database, type Loop, MAX_COUNTED, type Metrics, sql } from "#platf
 
 const EVERY_MS = 15_000;
 
-/**
- * Reports to `/metrics` how many webhooks wait in the whole installation, the same on every node.
- */
+/** Reports to `/metrics` how many webhooks wait in the whole installation, equal on every node. */
 export function observeWebhooks({ db, metrics }: { db: Database; metrics: Metrics }): Loop {
   const waiting = metrics.gauge(
     "webhook_deliveries_waiting",

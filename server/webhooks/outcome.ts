@@ -20,9 +20,7 @@ export function isTimeout(outcome: Outcome): boolean {
   return outcome.kind === "failed" && outcome.class.endsWith("timeout");
 }
 
-/**
- * Excludes time-outs: they may be the fault of the network, or of others that held up the attempt.
- */
+/** Excludes time-outs: the network, or others that held up the attempt, may be at fault. */
 export function isTlsFailure(outcome: Outcome): boolean {
   return outcome.kind === "failed" && outcome.class.startsWith("tls_") && !isTimeout(outcome);
 }

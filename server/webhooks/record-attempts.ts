@@ -121,9 +121,7 @@ function classOf(item: Recorded): string | null {
   return item.next === "ended" ? (item.class ?? null) : null;
 }
 
-/**
- * The details in words; null for an answer, whose status says enough. Foreign text is sanitized.
- */
+/** The details in words; null for an answer, whose status says it. Foreign text is sanitized. */
 function errorOf(item: Recorded): string | null {
   const { attempt } = item;
   if (!attempt) return item.next === "ended" ? (item.error ?? null) : null;

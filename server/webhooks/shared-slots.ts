@@ -21,9 +21,7 @@ export function takeSlots<User>(shared: SharedSlots<User>, user: User, count: nu
   increase(shared.by, user, count);
 }
 
-/**
- * Whether one more slot would give the user its whole share, if one more user competed for them.
- */
+/** Whether one more slot would give the user its whole share if one more user competed for them. */
 export function isBeyondShare<User>({ cap, taken, by }: SharedSlots<User>, user: User): boolean {
   return taken >= cap * (1 - SPARE) && (by.get(user) ?? 0) + 1 >= cap / (by.size + 1);
 }

@@ -1,8 +1,6 @@
 import { type Queryable, sql } from "#platform";
 
-/**
- * Notes that an event of the account arrived without a webhook: as a test, or through a listener.
- */
+/** Notes that an event of the account arrived without a webhook: by a test or a listener. */
 export async function noteTried(db: Queryable, accountId: string): Promise<void> {
   await db.query(sql`
     insert into tried_webhooks (account_id) values (${accountId}) on conflict do nothing`);

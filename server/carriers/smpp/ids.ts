@@ -12,9 +12,7 @@ export type IdRule = {
 /** The protocol allows 64 octets. An id far beyond that cannot be one to look up. */
 export const LONGEST_ID = 255;
 
-/**
- * How each side writes the number. Both are compared in decimal, so padding and case do not matter.
- */
+/** How each side writes the number. Compared in decimal, so padding and case do not matter. */
 const bases = {
   exact: { answer: null, receipt: null },
   hex_to_decimal: { answer: "hex", receipt: "decimal" },

@@ -57,9 +57,7 @@ export class Leaving {
     return this.#ourUnbind !== 0;
   }
 
-  /**
-   * Waits for the answers to our submits and for `settled`, then unbinds; resolves when it is over.
-   */
+  /** Waits for the answers to our submits and `settled`, then unbinds; resolves once it is over. */
   async leave(settled: () => Promise<void>, why: string): Promise<void> {
     this.#hasBegun = true;
     await this.#drained();

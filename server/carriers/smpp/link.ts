@@ -130,9 +130,7 @@ export class Link {
     this.#denials.accepted();
   }
 
-  /**
-   * The carrier says it knows no bind of ours: if believed, it ends in good order and is remade.
-   */
+  /** The carrier says it knows no bind of ours: if believed, it ends in good order and rebinds. */
   denied(settled: () => Promise<void>): void {
     if (this.#session === null || this.#session.isLeaving || !this.#denials.denied()) return;
     void this.#session.stop(settled, BIND_DENIED);

@@ -24,9 +24,7 @@ const BATCH = 2000;
 /** Receipts in memory: at this many reading from the carriers stops, below half of it resumes. */
 const FULL = 5000;
 
-/**
- * How long a receipt waits, if nothing is being stored, until the carrier is asked to repeat it.
- */
+/** How long a receipt waits while nothing is stored; then the carrier is asked to repeat it. */
 const HOLD_MS = 5000;
 
 /** The same if the database is only slow: carriers wait at most half a minute for an answer. */

@@ -138,9 +138,7 @@ export class Session {
     return this.#deps.settings.window - this.#window.size;
   }
 
-  /**
-   * Call only if there is `room`. `settle` is called exactly once, even if the connection closes.
-   */
+  /** Call only if there is `room`. Calls `settle` exactly once, even if the connection closes. */
   submit(message: ShortMessage, settle: (answer: SubmitAnswer) => void): void {
     const { clock, meter, settings, trace } = this.#deps;
     const { outbox } = this.#pdus;

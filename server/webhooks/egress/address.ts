@@ -32,9 +32,7 @@ function tierOf(address: string): AddressTier {
   return globalIpv6Range.check(address, family) && !isIsatap(address) ? "public" : "never";
 }
 
-/**
- * The IPv4 address inside `::ffff:a.b.c.d` and NAT64's `64:ff9b::a.b.c.d`; otherwise `ip` itself.
- */
+/** The IPv4 address inside `::ffff:a.b.c.d` and NAT64's `64:ff9b::a.b.c.d`; otherwise `ip`. */
 export function unwrap(ip: string): string {
   if (isIP(ip) !== 6 || ip.includes("%")) return ip;
   const groups = ipv6Groups(ip);

@@ -6,9 +6,7 @@ type Dialled = { socket: Socket; address: string };
 type Budget = { budgetMs: number; clock: Clock };
 type Undialled = { failure: Failure; address: string };
 
-/**
- * Round-robin names have a dozen addresses; after three dead ones, the next attempt may do better.
- */
+/** Round-robin names have a dozen addresses; after three dead ones the next try may do better. */
 const MAX_ADDRESSES_TRIED = 3;
 
 /** Tries a few addresses in turn, each with its share of the remaining budget. */

@@ -36,9 +36,7 @@ export type SystemResolve = Resolve & {
 /** As long as an attempt waits for a name. A slower name is a stranger again, found or not. */
 const HANGS_MS = 2_000;
 
-/**
- * As many names as one installation calls in a day; beyond that, the oldest become strangers again.
- */
+/** As many names as one installation calls in a day; beyond that the oldest are strangers again. */
 const MAX_KNOWN = 10_000;
 
 /** A running lookup, which holds a thread. */

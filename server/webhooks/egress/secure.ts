@@ -56,9 +56,7 @@ export function secure(
   });
 }
 
-/**
- * Once it sent its certificate, the receiver was in time and then stalled: no network is to blame.
- */
+/** A receiver that sent its certificate was in time and then stalled: no network is to blame. */
 function lateFailure(socket: TLSSocket, hostname: string): Failure {
   const hasShown = socket.getPeerX509Certificate() !== undefined;
   return hasShown
