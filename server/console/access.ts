@@ -14,7 +14,7 @@ export function requireAccess(access: Access, { person, role }: Admission): void
   if (person.isPending) throw new Problem("SECOND_FACTOR_REQUIRED");
   if (access === "user") return;
   if (access === "operator") {
-    // To anybody else these operations do not exist.
+    // For everybody else these operations do not exist.
     if (!person.isOperator) throw new Problem("ROUTE_NOT_FOUND");
     return;
   }
@@ -30,8 +30,8 @@ export function roleDenied(needed: MemberRole): Problem {
 }
 
 /**
- * Refuses who lost the role since they were let in. Else it is theirs until the transaction ends:
- * whoever takes it away waits, and then sees what was given out.
+ * Refuses a person who has lost the role since they were let in. Otherwise they keep it until the
+ * transaction ends: a change that takes it away waits, and then sees what was given out.
  */
 export async function holdAccess(
   tx: Transaction,

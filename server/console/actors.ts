@@ -3,7 +3,7 @@ import { isId, type Queryable, sql } from "#platform";
 
 export type ActorNames = (kept: string) => Actor;
 
-/** Names for those who did something, as the tables keep them: `user:<id>`, `cli`, `system`. */
+/** Names for the actors that tables keep as `user:<id>`, `cli` or `system`. */
 export async function findActors(
   db: Queryable,
   kept: readonly (string | null)[],

@@ -26,7 +26,7 @@ export function carrierHandlers(deps: Deps) {
   const pause = async (carrierId: string, isPaused: boolean, actor: Actor) => {
     await requireCarrier(db, carrierId);
     await changeCarrier(db, { carrierId, paused: isPaused, secrets, actor, now: clock.now() });
-    // Not in one transaction: a long queue takes its time to be counted, and must not undo the pause.
+    // Not in one transaction: counting a long queue takes time, and must not undo the pause.
     return presentCarrier(db, carrierId);
   };
   return {
@@ -73,10 +73,10 @@ export function carrierHandlers(deps: Deps) {
   } satisfies Partial<ConsoleHandlers>;
 }
 
-/** Decide whom the password is shown to, and who can read it on its way. */
+/** The settings that decide who receives the password, and who can read it on its way. */
 const PLACE = /^(host|port|system_id|tls.*)$/;
 
-/** Who does not know the password must not have it sent to where they can read it. */
+/** People who do not know the password must not be able to send it to where they can read it. */
 function judgePassword(
   carrier: CarrierRow,
   password: string | undefined,
@@ -90,7 +90,7 @@ function judgePassword(
   return fault ? [sentence(`the ${fault}`)] : [];
 }
 
-/** The settings after a change, what is wrong with them, and whether the password goes another way. */
+/** The settings after a change, their faults, and whether the password now goes elsewhere. */
 function mergeSettings(
   carrier: CarrierRow,
   given: Record<string, unknown>,
@@ -150,7 +150,7 @@ function presentRow(row: CarrierRow) {
   };
 }
 
-/** In force where they were never set: who changes one limit must not change the others unseen. */
+/** The limits in force if unset, so that changing one does not silently change the others. */
 const defaultLimits = Object.fromEntries(
   describeSmppSettings()
     .filter(({ name }) => ["rate", "window", "in_doubt"].includes(name))

@@ -6,7 +6,7 @@ import { findUserByEmail } from "./users.ts";
 
 type ResetRequest = Change & {
   userId: string;
-  /** For who lost the authenticator and the recovery codes: switched off when the link is used. */
+  /** For a user who lost authenticator and recovery codes: the link switches the factor off. */
   dropsSecondFactor: boolean;
   publicUrl: string;
 };
@@ -30,7 +30,7 @@ export type OperatorChange =
   | { outcome: "changed" | "unchanged"; userId: string }
   | { outcome: "unknown" | "last_operator" };
 
-/** Who is an operator no more acts as one no more: neither signed in nor by links they made. */
+/** A former operator keeps no power: their sessions end and the links they made are withdrawn. */
 export async function setOperator(
   db: Database,
   wish: Change & { email: string; isOperator: boolean },
@@ -40,7 +40,7 @@ export async function setOperator(
   if (!user) return { outcome: "unknown" };
   const userId = user.user_id;
   return db.transaction(async (tx) => {
-    // All of them, so that of two who take it from each other one stays.
+    // Locks all operators: if two remove each other at the same time, one of them remains.
     const operators = await tx.query<{ user_id: string }>(sql`
       select user_id from users where is_operator order by user_id for no key update`);
     const before = operators.some(({ user_id }) => user_id === userId);

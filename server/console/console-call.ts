@@ -38,8 +38,8 @@ export type ConsoleCall<O extends ConsoleOperation> = {
   /** The account of the path, and the person's role in it. */
   account: AccountOf<O>;
   /**
-   * First in a transaction that gives out what outlasts the role. Who locks all members does so
-   * before, and everybody locks accounts after: else a deadlock.
+   * Call it first in a transaction that gives out something that outlasts the role. The lock order,
+   * which prevents deadlocks: all members (if at all), then this, then accounts.
    */
   holdAccess: (tx: Transaction) => Promise<void>;
   actor: RemoteActor;
@@ -55,7 +55,7 @@ export type ConsoleCall<O extends ConsoleOperation> = {
   header: (name: string, value: string) => void;
 };
 
-/** Lines of a CSV file, written as they come. */
+/** Lines of a CSV file, written as they are made. */
 export type CsvAnswer = { fileName: string; lines: AsyncIterable<string> };
 
 /** An open stream. */

@@ -16,7 +16,7 @@ import { readUse } from "./stats/sums.ts";
 
 type Deps = { db: Database; clock: Clock; pager: Pager };
 
-/** Days over which the rate of use is reckoned. */
+/** The rate of use is the mean over this many days. */
 const USE_DAYS = 7;
 
 /** The balance, how long it lasts, and the ledger. */
@@ -58,7 +58,7 @@ export function creditHandlers({ db, clock, pager }: Deps) {
   } satisfies Partial<ConsoleHandlers>;
 }
 
-/** Mean use of the last days, or of the account's life where that is shorter. */
+/** Mean use of the last days, or of the account's life if that is shorter. */
 export async function readRate(
   db: Queryable,
   { account_id, balance, created_at }: { account_id: string; balance: number; created_at: Date },
@@ -76,7 +76,7 @@ function monthOf(month: string): { from: Date; to: Date } {
   return { from: new Date(Date.UTC(year, number - 1)), to: new Date(Date.UTC(year, number)) };
 }
 
-/** Entries have numbers, cursors hold ids: the number stands in the last digits of one. */
+/** Entries have numbers but cursors hold ids: the number goes into the last digits of an id. */
 function idOf(seq: number): string {
   return `00000000-0000-0000-0000-${seq.toString(16).padStart(12, "0")}`;
 }

@@ -3,10 +3,10 @@ import type { Looked, Position } from "#platform";
 
 type Cell = string | number | null;
 
-/** By its name at the head of the file, what each column says of a row. */
+/** Maps each column's name in the header to its value for a row. */
 export type Columns<Row> = Record<string, (row: Row) => Cell>;
 
-/** A file of all pages, its header first. */
+/** A CSV file of all pages, with the header first. */
 export async function* csvOf<Row, Shown>({
   columns,
   pages,
@@ -20,16 +20,16 @@ export async function* csvOf<Row, Shown>({
   yield csvLine(Object.keys(columns));
   for await (const rows of pages) {
     for (const shown of await show(rows)) yield csvLine(cells.map((cell) => cell(shown)));
-    // Where nothing fits for long: a reader who has gone is noticed only when something is handed on.
+    // Filtered pages may be empty for long, and only a yield notices that the reader has gone.
     yield "";
   }
 }
 
-/** Rows of one file at most, and read at once. */
+/** The most rows that one file holds, and that one query reads. */
 const MAX_ROWS = 100_000;
 const PAGE = 1_000;
 
-/** All that a file may hold, newest first, a page at a time. */
+/** All rows that one file may hold, newest first, a page at a time. */
 export async function* allPages<Row>({
   browse,
   idOf,
@@ -47,8 +47,8 @@ export async function* allPages<Row>({
 }
 
 /**
- * One line of CSV. A text that a spreadsheet would take for a formula, some also in wide signs, gets an
- * apostrophe before it; numbers are ours and stay as they are.
+ * One line of CSV. A text that a spreadsheet would take for a formula, also with full-width signs,
+ * gets an apostrophe before it. Numbers are our own and stay as they are.
  */
 export function csvLine(cells: readonly Cell[]): string {
   return `${cells.map(writeCell).join(",")}\r\n`;

@@ -2,8 +2,8 @@ import type { Detail } from "#contract";
 import { Problem } from "#http";
 
 /**
- * Throws one problem that names every field with something wrong, in words; nothing where all is fine.
- * `beside` are details that have a code of their own.
+ * Throws one problem that describes every wrong field; does nothing if all are fine. `beside` are
+ * further details that have a code of their own.
  */
 export function refuseFields(
   wrong: Record<string, string[]>,
@@ -19,7 +19,7 @@ export function fieldDetails(wrong: Record<string, string[]>): Detail[] {
   );
 }
 
-/** To throw where one field is known to be wrong. */
+/** The problem for one field that is known to be wrong. */
 export function fieldProblem(field: string, message: string): Problem {
   return new Problem("VALIDATION_FAILED", fieldDetails({ [field]: [message] }));
 }
@@ -28,7 +28,7 @@ export function required(field: string): Detail {
   return { field, code: "FIELD_REQUIRED", message: `${field} is required.` };
 }
 
-/** Too many tries: says when the next may be made. */
+/** Too many tries: says when the next one is allowed. */
 export function waitFor(seconds: number): Problem {
   return new Problem("RATE_LIMITED", [], { "retry-after": String(seconds) });
 }

@@ -5,8 +5,8 @@ import { sql, type Transaction } from "#platform";
 type Form = { userId: string; key: string | undefined; operation: string; now: Date };
 
 /**
- * Notes that a form was sent, in the transaction that does its work: sent twice, at once or one after
- * the other, it does it once. A form without a key is always the first.
+ * Notes that a form was sent, in the transaction that does its work. If the form is sent twice, at
+ * once or in sequence, the work is done once. A form without a key always counts as the first.
  */
 export async function takeFormKey(tx: Transaction, form: Form): Promise<{ isFirst: boolean }> {
   const { userId, key, operation, now } = form;

@@ -1,7 +1,7 @@
 import { type Leave, narrowGate } from "#platform";
 import { waitFor } from "./field-problems.ts";
 
-/** A gate for each person, or network of strangers, kept while they use it; who is turned away is told to wait. */
+/** A gate per person or network, kept while in use; callers turned away are told when to retry. */
 export function gatePerPerson(limits: {
   maxRunning: number;
   maxWaiting: number;

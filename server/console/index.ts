@@ -1,7 +1,7 @@
 /**
- * The console: what people do at the dashboard. Signing in, members and roles, the operations under
- * `/console`, statistics and live streams, and the pages themselves.
- * Sends, books, routes and delivers nothing by itself: it asks the rooms that do, on record.
+ * The console: what people do at the dashboard. It has sign-in, members and roles, the operations
+ * under `/console`, statistics and live streams, and the pages themselves.
+ * It does not send, book, route or deliver: it asks the rooms that do, and records who asked.
  */
 export { makeResetLink, setOperator } from "./change-user.ts";
 export { listUsers } from "./operator-users.ts";

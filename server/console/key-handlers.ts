@@ -18,7 +18,7 @@ import type { ConsoleHandlers } from "./console-call.ts";
 import { refuseFields } from "./field-problems.ts";
 import { takeFormKey } from "./form-keys.ts";
 
-/** API keys: made, listed and revoked by people, never by a key. */
+/** API keys: people create, list and revoke them; a key never does. */
 export function keyHandlers({ db, clock, pager }: { db: Database; clock: Clock; pager: Pager }) {
   return {
     async listKeys({ account: { accountId }, query }) {
@@ -95,7 +95,7 @@ export function keyHandlers({ db, clock, pager }: { db: Database; clock: Clock; 
   } satisfies Partial<ConsoleHandlers>;
 }
 
-/** Who asks for active keys means also those that expire soon. */
+/** Asking for active keys includes those that expire soon. */
 function widen(state: KeyState): KeyState[] {
   return state === "active" ? ["active", "expires_soon"] : [state];
 }

@@ -25,12 +25,12 @@ import {
 /** What the first account starts with: enough to try everything on the simulator. */
 const FIRST_CREDITS = 1_000;
 
-/** Of a user that was made in the terminal, before there was an operator. */
+/** The e-mail of a user who was created in the terminal before there was an operator. */
 const OTHER_EMAIL = "There is already a user with this e-mail. Use another one.";
 
 type NewPerson = { name: string; email: string; password: string };
 
-/** The set-up of the installation, and the links that a person passes on: invitations and resets. */
+/** The setup of the installation, and the links that people pass on: invitations and resets. */
 export function linkHandlers(deps: SignInDeps) {
   const { db, clock, cookie, passwords, secrets } = deps;
   return {
@@ -39,14 +39,14 @@ export function linkHandlers(deps: SignInDeps) {
     async completeSetup({ body, actor, address, userAgent, header, problem }) {
       const now = clock.now();
       const link = { token: body.token, kind: "setup", now } as const;
-      // A stranger without the link makes us hash nothing.
+      // Check the link before hashing: strangers without one must not make us hash.
       await findLink(db, link);
       refuseFields({ ...judgePerson(body), accountName: judgeName(body.accountName) });
       const passwordHash = await passwords.hash(body.password);
       const visit = { isPending: false, address, userAgent, now };
       const issued = cookie.issue();
       const made = await db.transaction(async (tx) => {
-        // First of all: the others wait here until this transaction ends, one way or the other.
+        // First of all: concurrent setups wait here until this transaction ends.
         if (!(await completeInstallation(tx, now))) throw problem("ROUTE_NOT_FOUND");
         await takeLink(tx, link);
         const userId = await insertUser(tx, { ...body, passwordHash, isOperator: true, now });
@@ -121,7 +121,7 @@ export function linkHandlers(deps: SignInDeps) {
       refuseFields({ password: judgePassword(body.password, user.email) });
       const passwordHash = await passwords.hash(body.password);
       await db.transaction(async (tx) => {
-        // The user's row before the links: of two resets at once, the second finds its link withdrawn.
+        // Lock the user before the links: a second reset at once finds its link withdrawn.
         await lockUser(tx, user.user_id);
         const { drops_second_factor: dropsSecondFactor } = await takeLink(tx, link);
         await withdrawResets(tx, { userId: user.user_id, now });
@@ -139,7 +139,7 @@ export function linkHandlers(deps: SignInDeps) {
   } satisfies Partial<ConsoleHandlers>;
 }
 
-/** Uses the invitation up and makes the member; a throw rolls back both. */
+/** Uses up the invitation and creates the membership; if it throws, both are rolled back. */
 async function join(
   tx: Transaction,
   {
@@ -155,14 +155,14 @@ async function join(
   const link = await takeLink(tx, { token, kind: "invitation", now });
   const role = link.role ?? "viewer";
   const isNew = await insertMembership(tx, { accountId, userId, role, now });
-  // Nothing would change, and whom the link was meant for could not use it.
+  // The link would be used up for nothing, and the person it was meant for could not use it.
   if (!isNew) throw new Problem("MEMBER_ALREADY");
   await endSessionsOf(tx, userId, { except: keep });
   const details = { role, invitation: link.link_id };
   await recordAudit(tx, "member.joined", { actor, now, accountId, objectId: userId, details });
 }
 
-/** The person, or one problem that names everything missing or wrong. */
+/** The new person, or one problem that names everything missing or wrong. */
 function newPerson(given: Partial<NewPerson>): NewPerson {
   const missing = (["name", "email", "password"] as const).filter((field) => !(field in given));
   refuseFields(judgePerson(given), missing.map(required));

@@ -49,7 +49,7 @@ export type NewLink = {
   dropsSecondFactor?: boolean;
 };
 
-/** The token is in the answer and nowhere else. It stands in the fragment, which is never sent. */
+/** Only the returned link has the token. It is in the URL fragment, which browsers never send. */
 export async function insertLink(
   tx: Queryable,
   wish: NewLink,
@@ -69,19 +69,19 @@ export async function insertLink(
 
 type Wanted = {
   token: string;
-  /** Any, unless given. */
+  /** Any kind if left out. */
   kind?: LinkKind;
   now: Date;
 };
 
-/** The open link of a token, or the problem that says what became of it: who holds a token may know. */
+/** The open link of a token, or a problem that tells the token's holder what became of it. */
 export async function findLink(db: Queryable, wanted: Wanted): Promise<LinkRow> {
   const [link] = await db.query<LinkRow>(sql`
     select ${columns} from links where token_hash = ${hashToken(wanted.token)}`);
   return openOrRefuse(link, wanted);
 }
 
-/** Uses a link up; of several who try at once, one finds it open. */
+/** Uses up a link; of several attempts at once, only one finds it open. */
 export async function takeLink(tx: Transaction, wanted: Required<Wanted>): Promise<LinkRow> {
   const [link] = await tx.query<LinkRow>(sql`
     select ${columns} from links where token_hash = ${hashToken(wanted.token)} for update`);
@@ -126,7 +126,7 @@ export function browseInvitations(
   });
 }
 
-/** Those of them that are open. */
+/** Withdraws those of them that are still open. */
 function withdraw(tx: Transaction, which: Sql, now: Date): Promise<LinkRow[]> {
   return tx.query<LinkRow>(sql`
     update links set withdrawn_at = ${now} where ${which} and ${isOpen(now)} returning ${columns}`);
@@ -140,7 +140,7 @@ export async function withdrawInvitation(
   return (await withdraw(tx, which, now))[0];
 }
 
-/** The open invitations that a person made; answers how many. */
+/** Withdraws the open invitations that a person made; returns how many. */
 export async function withdrawInvitationsBy(
   tx: Transaction,
   { accountId, userId, now }: { accountId: string; userId: string; now: Date },
@@ -149,7 +149,7 @@ export async function withdrawInvitationsBy(
   return (await withdraw(tx, which, now)).length;
 }
 
-/** Before another is made: of those who have a link, one joins. */
+/** Called before a new one is made: however many links were handed out, one person joins. */
 export async function withdrawOwnerLinks(
   tx: Transaction,
   { accountId, now }: { accountId: string; now: Date },
@@ -157,7 +157,7 @@ export async function withdrawOwnerLinks(
   await withdraw(tx, sql`account_id = ${accountId} and role = 'owner'`, now);
 }
 
-/** What an operator alone could make: resets, and invitations to accounts that they do not own. */
+/** Withdraws what only an operator could make: resets, and invitations to others' accounts. */
 export async function withdrawLinksOfOperator(
   tx: Transaction,
   { userId, now }: { userId: string; now: Date },
@@ -171,7 +171,7 @@ export async function withdrawLinksOfOperator(
   await withdraw(tx, which, now);
 }
 
-/** With a new password: an older link, wherever it is, must not set another. */
+/** Called when a password is set: no older link, wherever it is, may set another. */
 export async function withdrawResets(
   tx: Transaction,
   { userId, now }: { userId: string; now: Date },
@@ -179,7 +179,7 @@ export async function withdrawResets(
   await withdraw(tx, sql`user_id = ${userId}`, now);
 }
 
-/** 256 random bits need no slow hash. */
+/** A token of 256 random bits needs no slow hash. */
 function hashToken(token: string): Buffer {
   return hash("sha256", token, "buffer");
 }

@@ -15,7 +15,7 @@ export type MemberRow = {
   version: number;
 };
 
-/** Accounts of a user with what the shell shows of each, by name. */
+/** A user's accounts with what the dashboard's shell shows of each, sorted by name. */
 export async function listMembershipsOf(db: Queryable, userId: string) {
   const roles = await db.query<{ account_id: string; role: MemberRole }>(sql`
     select account_id, role from memberships where user_id = ${userId}`);
@@ -71,8 +71,8 @@ export async function findMember(
 }
 
 /**
- * Under the lock of all members of the account: two owners who demote each other leave one. Who
- * is no owner any more invites nobody, and neither do the invitations they left open.
+ * Locks all members of the account: of two owners who demote each other, one stays owner. A person
+ * who is no longer an owner cannot invite, and their open invitations are withdrawn.
  */
 export async function changeRole(
   tx: Transaction,
@@ -110,7 +110,7 @@ export async function removeMember(
 
 type LockedMember = { user_id: string; role: MemberRole; version: number };
 
-/** Before their invitations, by everybody who holds both: else a deadlock. */
+/** Take this lock before the one on their invitations, everywhere; otherwise it deadlocks. */
 export function lockMembers(tx: Transaction, accountId: string): Promise<LockedMember[]> {
   return tx.query<LockedMember>(sql`
     select user_id, role, version
@@ -127,7 +127,7 @@ function requireMember(members: readonly LockedMember[], userId: string) {
   return { ...member, isLastOwner: member.role === "owner" && owners.length === 1 };
 }
 
-/** Undefined for one who is no member; the role stays what it is until the transaction ends. */
+/** Undefined if the user is not a member. The role cannot change until the transaction ends. */
 export async function lockRole(
   tx: Transaction,
   { accountId, userId }: { accountId: string; userId: string },

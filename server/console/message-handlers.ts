@@ -18,12 +18,12 @@ import { type Account, showMessages } from "./show-messages.ts";
 type Deps = {
   db: Database;
   pager: Pager;
-  /** The handlers of `/v1`: the page has no way of its own to send. */
+  /** The handlers of `/v1`: the pages have no way of their own to send. */
   api: Handlers<typeof operations>;
   routing: { current(): Promise<Routing>; reload(): Promise<Routing> };
 };
 
-/** Messages: browsing them as the role may, sending and canceling by the handlers of `/v1`. */
+/** Messages: browsing what the role may see; sending and canceling by the handlers of `/v1`. */
 export function consoleMessageHandlers(deps: Deps) {
   const { db, pager, api } = deps;
   return {
@@ -49,7 +49,7 @@ export function consoleMessageHandlers(deps: Deps) {
         ...apiCall(call),
         body: call.body,
         header(name, value) {
-          // The message's address is one of the dashboard, not of `/v1`.
+          // The `location` is left out: it is the message's address in `/v1`, not in the dashboard.
           if (name !== "location") header(name, value);
         },
       });
@@ -80,7 +80,7 @@ export function consoleMessageHandlers(deps: Deps) {
 type Asked = QueryOf<ConsoleOperations["exportMessages"]>;
 
 function filterOf(asked: Asked, role: MemberRole): BrowseFilter {
-  // With the last four digits shown, asking number by number would soon tell the rest.
+  // Viewers see the last four digits, so searching by number would soon reveal the rest.
   if (asked.recipient !== undefined && role === "viewer") throw roleDenied("developer");
   const { sender = null, errorCode } = asked;
   const keyId = asked.keyId?.toLowerCase() ?? null;
@@ -89,8 +89,8 @@ function filterOf(asked: Asked, role: MemberRole): BrowseFilter {
 }
 
 /**
- * A call of a person, as the handlers of `/v1` take it: no key, all scopes of the role's operation.
- * What it changes is noted in the audit log under the person's name, in the same transaction.
+ * A person's call as the handlers of `/v1` take it: no key, and the scopes the operation needs.
+ * Its changes go into the audit log under the person's name, in the same transaction.
  */
 function apiCall(call: {
   account: Account;

@@ -3,7 +3,7 @@ import { type Database, DatabaseUnavailable, tellCommits } from "#platform";
 
 const calls = new AsyncLocalStorage<{ hasCommitted: boolean }>();
 
-/** The same database, by which `tellCommitted` knows what a call has done. */
+/** Wraps the database so that `tellCommitted` knows whether a call has committed anything. */
 export function noteCommits(db: Database): Database {
   return tellCommits(db, () => {
     const call = calls.getStore();
@@ -12,8 +12,8 @@ export function noteCommits(db: Database): Database {
 }
 
 /**
- * Runs a call. Most read what they have changed, to show it: where the database is lost only then,
- * nobody may be told that nothing was done.
+ * Runs a call. Most calls read what they changed in order to show it: if the database is lost only
+ * at that point, the answer must not say that nothing was done.
  */
 export async function tellCommitted<Result>(run: () => Promise<Result>): Promise<Result> {
   const call = { hasCommitted: false };

@@ -31,7 +31,7 @@ import { findUser } from "./users.ts";
 
 type Deps = { db: Database; clock: Clock; pager: Pager; secrets: SecretBox; publicUrl: string };
 
-/** What the person who runs the installation does: accounts, credits, users, and a look at the queue. */
+/** What the installation's operator does: accounts, credits, users, and a look at the queue. */
 export function operatorHandlers({ db, clock, pager, secrets, publicUrl }: Deps) {
   const insertOwnerLink = (
     tx: Transaction,
@@ -79,7 +79,7 @@ export function operatorHandlers({ db, clock, pager, secrets, publicUrl }: Deps)
       const now = clock.now();
       return db.transaction(async (tx) => {
         await holdAccess(tx);
-        // Before it is asked who owns it: it waits for whoever is joining by one of them, and then there is an owner.
+        // Before looking for owners: this waits for anyone just joining, who then is one.
         await withdrawOwnerLinks(tx, { accountId, now });
         const [account] = await presentAccounts(tx, await findAccounts(tx, [accountId]));
         if (!account) throw problem("ACCOUNT_NOT_FOUND");
@@ -191,7 +191,7 @@ export function operatorHandlers({ db, clock, pager, secrets, publicUrl }: Deps)
   } satisfies Partial<ConsoleHandlers>;
 }
 
-/** The longest queues; the sums beside them cover all. */
+/** Only the longest queues are listed; the totals beside them cover all. */
 const MAX_ACCOUNTS_SHOWN = 100;
 
 function judgeAmount(kind: "topup" | "adjustment", amount: number): string[] {
@@ -201,7 +201,7 @@ function judgeAmount(kind: "topup" | "adjustment", amount: number): string[] {
     : [];
 }
 
-/** Of several lines of the queue together. */
+/** The totals of several lines of the queue. */
 function depthOf(lines: Awaited<ReturnType<typeof measureQueue>>) {
   const dueMs = lines.flatMap(({ oldest_due_at }) => oldest_due_at?.getTime() ?? []);
   return {

@@ -4,7 +4,7 @@ import type { Database } from "#platform";
 import { listCarriers, listNodes, readCarrierStates } from "#sending";
 import { measureBacklog } from "#webhooks";
 
-/** Tells, each time it is called, which of the operator's pages show something else than last time. */
+/** Each call returns which of the operator's pages have changed since the call before. */
 export function operatorNews(db: Database): () => Promise<OperatorStreamEvent[]> {
   const seen = new Map<"carriers" | "queue" | "nodes", string>();
   return async () => {
@@ -43,7 +43,7 @@ export function operatorNews(db: Database): () => Promise<OperatorStreamEvent[]>
   };
 }
 
-/** Pages say how long ago it was: for less than this nobody need read them anew. */
+/** Pages show ages, so smaller changes of a time are no reason to reload them. */
 const ROUGHLY_MS = 10_000;
 
 function roughly(at: Date | null): number | null {

@@ -58,7 +58,7 @@ export async function accountsOfUsers(db: Queryable, userIds: readonly string[])
   );
 }
 
-/** Who belongs to accounts, by account: how many, and the owners. */
+/** The members of each account, in the order in which they joined. */
 export async function peopleOfAccounts(db: Queryable, accountIds: readonly string[]) {
   const rows = await db.query<{
     account_id: string;

@@ -42,7 +42,7 @@ export function presentDelivery(
   };
 }
 
-/** One attempt; a viewer is not shown the answer, which may repeat what it got. */
+/** One attempt. A viewer does not see the response, which may repeat what it was sent. */
 export function presentAttempt(
   delivery: DeliveryRow,
   row: AttemptRow,
@@ -87,7 +87,7 @@ function rounded(ms: number | null): number | null {
   return ms === null ? null : Math.round(ms);
 }
 
-/** What became of a test event, or the problem that kept it from being sent. */
+/** The result of a test event, or the problem that prevented it. */
 export function presentTest(tested: TestedEvent) {
   switch (tested.outcome) {
     case "refused": {

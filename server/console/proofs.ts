@@ -14,7 +14,7 @@ export type SignInDeps = FactorDeps & {
   cookie: SessionCookie;
 };
 
-/** Counts a try, or throws the problem that says how long to wait. */
+/** Counts a try, or throws a problem that says how long to wait. */
 export async function spendTry(
   db: Queryable,
   subject: Parameters<typeof takeTry>[1],
@@ -24,7 +24,7 @@ export async function spendTry(
   if (!verdict.isAllowed) throw waitFor(verdict.waitSeconds);
 }
 
-/** The user whose password it was, undefined if it is wrong. */
+/** The user whose password it is; undefined if it is wrong. */
 export async function provePassword(
   { db, clock, passwords }: SignInDeps,
   person: Person,
@@ -42,7 +42,7 @@ export async function provePassword(
   return user;
 }
 
-/** Guessing at codes is counted with that at the second factor. */
+/** Tries here and at the second factor of the sign-in share one count. */
 export async function isRightCode(
   deps: SignInDeps,
   person: Person,

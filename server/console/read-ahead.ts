@@ -1,6 +1,6 @@
 /**
- * The same lines, once the first that is not the header was read: what fails until then fails here, while
- * it can still be told. Later nobody can be told but `onFailure`; the file breaks off.
+ * Returns the same lines after reading the first one past the header: a failure until then throws
+ * here, where it can still be answered. Later ones only reach `onFailure`; the file breaks off.
  */
 export async function readAhead(
   lines: AsyncIterable<string>,

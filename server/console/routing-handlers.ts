@@ -19,9 +19,9 @@ import { fieldProblem, refuseFields } from "./field-problems.ts";
 
 type Deps = { db: Database; clock: Clock };
 
-/** Routes and prices; a change is in force with the next request on every node. */
+/** Routes and prices; every node applies a change from its next request on. */
 export function routingHandlers({ db, clock }: Deps) {
-  /** Does the change if the tables still have the version it was made from. */
+  /** Makes the change only if the tables still have the version it was made from. */
   const change = (version: number | undefined, work: (tx: Database) => Promise<unknown>) =>
     db.transaction(async (tx) => {
       const current = await lockRouting(tx);
@@ -80,7 +80,7 @@ export function routingHandlers({ db, clock }: Deps) {
   } satisfies Partial<ConsoleHandlers>;
 }
 
-/** Judged as a send judges it, so that the answer is that of a real send; digits alone are fine too. */
+/** Judged as for a send, so that the result matches a real send; bare digits are accepted too. */
 function recipientOf(text: string): string {
   const judged = judgeRecipient(text);
   if (judged.outcome === "valid") return judged.recipient;
@@ -95,7 +95,7 @@ function bestOf<Entry extends { prefix: string }>(entries: Entry[], recipient: s
   );
 }
 
-/** Those that are unknown, removed or doubled. */
+/** Refuses carriers that are unknown, removed or named twice. */
 async function refuseCarriers(tx: Queryable, carrierIds: readonly string[]): Promise<void> {
   const known = new Set((await listCarriers(tx)).map(({ carrier_id }) => carrier_id));
   const unknown = carrierIds.filter((id) => !known.has(id));
@@ -109,8 +109,8 @@ async function refuseCarriers(tx: Queryable, carrierIds: readonly string[]): Pro
 }
 
 /**
- * The version is read first, here and below: whoever changes the table meanwhile is seen, or makes
- * the next change that names this version a conflict.
+ * Reads the version first, here and below: a change made meanwhile is either included, or turns the
+ * next change that names this version into a conflict.
  */
 async function presentRoutes(db: Queryable) {
   const version = await routingVersion(db);

@@ -16,7 +16,7 @@ import { otpauthUrl } from "./sign-in/totp.ts";
 import { forgive } from "./sign-in/tries.ts";
 import { lockUser } from "./users.ts";
 
-/** The second factor, its recovery codes, and proving again who one is. */
+/** The second factor, its recovery codes, and proving one's identity again. */
 export function secondFactorHandlers(deps: SignInDeps) {
   const { db, clock, cookie } = deps;
   return {

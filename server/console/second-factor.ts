@@ -9,7 +9,7 @@ function context(userId: string): string {
   return `second factor of ${userId}`;
 }
 
-/** The user's row is locked: the step is compared and remembered as one, so a code works once. */
+/** The caller has locked the user's row: no other call can accept the same step or code. */
 export async function acceptCode(
   tx: Transaction,
   { secrets }: FactorDeps,
@@ -31,7 +31,7 @@ export async function acceptCode(
   return used.length > 0;
 }
 
-/** A new seed waits beside the present one, if any, until a code of it was given. */
+/** The new seed waits beside the present one, if any, until the user enters a code made from it. */
 export async function beginSecondFactor(
   tx: Transaction,
   { secrets }: FactorDeps,
@@ -43,7 +43,7 @@ export async function beginSecondFactor(
   return seed;
 }
 
-/** The recovery codes, or undefined where the code is not one of the pending seed. */
+/** The recovery codes, or undefined if the code was not made from the pending seed. */
 export async function switchOnSecondFactor(
   tx: Transaction,
   { secrets }: FactorDeps,
@@ -68,7 +68,7 @@ export async function switchOffSecondFactor(tx: Transaction, userId: string): Pr
   await tx.query(sql`delete from recovery_codes where user_id = ${userId}`);
 }
 
-/** Shown this once; only their hashes are kept. */
+/** The codes are shown only now; the table keeps only hashes. */
 export async function renewRecoveryCodes(tx: Transaction, userId: string): Promise<string[]> {
   const codes = makeRecoveryCodes();
   await tx.query(sql`delete from recovery_codes where user_id = ${userId}`);
@@ -86,7 +86,7 @@ export async function recoveryCodesLeft(db: Queryable, userId: string): Promise<
 
 type Seeds = { user_id: string; totp: Buffer | null; totp_pending: Buffer | null };
 
-/** Seals anew what an earlier SECRET_KEY sealed; answers of how many people. */
+/** Reseals what an earlier SECRET_KEY sealed; returns for how many users. */
 export async function resealSecondFactors(db: Queryable, secrets: SecretBox): Promise<number> {
   const users = await db.query<Seeds>(sql`
     select user_id, totp, totp_pending from users where totp is not null or totp_pending is not null`);

@@ -10,7 +10,7 @@ import { takeFormKey } from "./form-keys.ts";
 
 type Deps = { db: Database; clock: Clock; secrets: SecretBox };
 
-/** The signing secret: masked for all, revealed and rotated by those who may, and on record. */
+/** The signing secret: masked for all; those allowed may reveal and rotate it, on record. */
 export function secretHandlers({ db, clock, secrets }: Deps) {
   return {
     async readSigningSecret({ account: { accountId }, problem }) {
@@ -43,7 +43,7 @@ export function secretHandlers({ db, clock, secrets }: Deps) {
       const form = { userId: person.userId, key: idempotencyKey, operation, now };
       const live = await db.transaction(async (tx) => {
         await holdAccess(tx);
-        // Once more, it would drop the secret that receivers still check with.
+        // Rotating twice would drop the secret that receivers still verify with.
         if (!(await takeFormKey(tx, form)).isFirst) return revealSigningSecret(within(tx), wish);
         const rotated = await rotateSigningSecret(within(tx), wish);
         if (rotated.outcome === "unconfirmed") throw problem("ROTATION_UNCONFIRMED");

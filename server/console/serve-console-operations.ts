@@ -41,10 +41,10 @@ export type ServeConsoleOptions = {
   refinements: Partial<Record<keyof ConsoleHandlers, Refinement>>;
 };
 
-/** A password or code given is proof for this long. */
+/** A password or code counts as proof of identity for this long. */
 export const PROOF_MS = 10 * 60_000;
 
-/** More than any of them needs: what is wrong with a stranger's body is named field by field. */
+/** More than any of them needs: faults in a stranger's body are listed field by field. */
 const MAX_STRANGERS_OCTETS = 16_384;
 
 type Enter = ReturnType<typeof gatePerPerson>;
@@ -52,15 +52,15 @@ type Serving = ServeConsoleOptions & { enter: Enter; enterUnknown: Enter; enterE
 type Admitted = FastifyRequest & { consoleAdmission?: Admission };
 type AnyCall = ConsoleCall<ConsoleOperation>;
 
-/** Pairs each operation of the dashboard with its handler: origin, session, role, shape, proof, answer. */
+/** Connects each operation with its handler: origin, session, role, shape, proof, answer. */
 export function serveConsoleOperations(app: FastifyInstance, given: ServeConsoleOptions): void {
   app.decorateRequest("consoleAdmission", undefined);
-  // No allowance limits a person: nobody may hold all connections, or fill the memory with waiting.
+  // No rate limit applies to people: this keeps one from holding all connections or filling memory.
   const options = {
     ...given,
     enter: gatePerPerson({ maxRunning: 4, maxWaiting: 30, waitSeconds: 1 }),
-    // Strangers of one network wait for each other: else many who try to sign in keep everybody waiting.
-    // With more room than a person, as a whole office or all who come by one proxy may be one network.
+    // Strangers share a gate per network, so that many sign-ins cannot keep everybody waiting. It
+    // is wider than a person's: a whole office or proxy may be one network.
     enterUnknown: gatePerPerson({ maxRunning: 4, maxWaiting: 200, waitSeconds: 1 }),
     enterExport: gatePerPerson({ maxRunning: 2, maxWaiting: 0, waitSeconds: 10 }),
   };
@@ -76,7 +76,7 @@ function serve(
   options: Serving,
 ): void {
   const handler = options.handlers[name] as unknown as (call: AnyCall) => Promise<unknown>;
-  // Compiled when it is first asked for: nobody uses all of these, and the start need not wait.
+  // Compiled on first use: nobody uses all operations, and the start need not wait for them.
   let check: ReturnType<typeof bodyAndQueryCheck> | undefined;
   const checkShape = (request: FastifyRequest) => {
     check ??= bodyAndQueryCheck(operation, options.refinements[name]);
@@ -85,7 +85,7 @@ function serve(
   const { type } = operation.success;
 
   async function answerOf(request: Admitted, reply: FastifyReply): Promise<unknown> {
-    // Whoever is slow to send a body may have lost the session or the role meanwhile.
+    // Judged again: the session or role may have been lost while a slow body came in.
     if (operation.method !== "GET") await judge(request, operation, options);
     const { body: given, query } = await checkShape(request);
     const admission = request.consoleAdmission as Admission;
@@ -100,7 +100,7 @@ function serve(
   app.route({
     method: operation.method,
     url: operation.path.replaceAll(/\{(\w+)\}/g, ":$1"),
-    // It would open a stream that nobody reads, or make a whole file for nobody.
+    // A HEAD request would open a stream that nobody reads, or make a whole file for nobody.
     exposeHeadRoute: type === undefined,
     ...(isForStrangers(operation) ? { bodyLimit: MAX_STRANGERS_OCTETS } : {}),
     onRequest: (request: Admitted, reply) => admit(request, reply, operation, options),
@@ -125,7 +125,7 @@ function isForStrangers({ access }: ConsoleOperation): boolean {
   return access === "public" || access === "setup";
 }
 
-/** Judged before the body is read: where it comes from, who it is, and what their role allows. */
+/** Checks before reading the body: the request's origin, the person, and what their role allows. */
 async function admit(
   request: Admitted,
   reply: FastifyReply,
@@ -144,7 +144,7 @@ async function admit(
   await judge(request, operation, options);
 }
 
-/** Who it is, and whether their role allows it, as the database has it now. */
+/** Finds the person and whether their role allows the operation, as the database has it now. */
 async function judge(
   request: Admitted,
   operation: ConsoleOperation,
@@ -208,7 +208,7 @@ function callOf(
   } as unknown as AnyCall;
 }
 
-/** What can be no id at all becomes one that nothing has: it is looked for like any other, and not found. */
+/** Replaces malformed ids by one that nothing has, so that the lookup answers "not found". */
 function knownIds(params: Record<string, string>): Record<string, string> {
   const entries = Object.entries(params).map(([name, id]) => [name, readId(id) ?? NIL_ID]);
   return Object.fromEntries(entries) as Record<string, string>;
@@ -242,7 +242,7 @@ function send(
 
 type OpenFile = { fileName: string; file: Readable };
 
-/** Until it is closed it is one of the few that a person has open. */
+/** Until it is closed, the file counts among the few that a person may have open. */
 async function openFile(
   request: Admitted,
   { fileName, lines }: CsvAnswer,
@@ -266,7 +266,7 @@ async function openFile(
   }
 }
 
-/** Judged again after each page, which is an empty line: who reads slowly may lose the role meanwhile. */
+/** Checks the role again after each page (an empty line): a slow reader may lose it meanwhile. */
 async function* whileAllowed(
   lines: AsyncIterable<string>,
   judgeAgain: () => Promise<void>,

@@ -46,16 +46,16 @@ export type ConsoleDeps = {
   secrets: SecretBox;
   publicUrl: string;
   version: string;
-  /** The handlers of `/v1` and what refines their answers: sending from a page is sending. */
+  /** The handlers of `/v1` and what refines their answers: a page sends by the same code. */
   api: Handlers<typeof operations>;
   refinements: Partial<Record<keyof typeof operations, Refinement>>;
   routing: { current(): Promise<Routing>; reload(): Promise<Routing> };
   delivering: WebhookDeps["delivering"];
-  /** Without it only the operations are served. */
+  /** If left out, only the operations are served. */
   pages?: Pages;
 };
 
-/** Serves the dashboard; answers the work it needs done in the background. */
+/** Serves the dashboard; returns the loops it needs in the background. */
 export function serveConsole(app: FastifyInstance, deps: ConsoleDeps): Loop[] {
   const { db, clock, log, metrics, secretKey, publicUrl, refinements } = deps;
   const isSecure = publicUrl.startsWith("https:");

@@ -3,8 +3,8 @@ import { insertLink } from "./links.ts";
 import { isInstalled } from "./users.ts";
 
 /**
- * The link by which the operator is made, while there is none. Each start prints a new one; those
- * printed before hold until their day is over, so that several nodes may start at once.
+ * The link by which the first operator is created, until there is one. Each start prints a new
+ * link; earlier ones stay valid for their 24 hours, so that several nodes may start at once.
  */
 export async function setupLink({
   db,

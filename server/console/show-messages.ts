@@ -7,7 +7,7 @@ import { showMessage } from "./mask.ts";
 
 export type Account = { accountId: string; role: MemberRole };
 
-/** Messages of an account as a role may see them, with the names of keys and carriers. */
+/** Messages of an account as a role may see them, with the names of their keys and carriers. */
 export async function showMessages(
   db: Queryable,
   rows: MessageRow[],
@@ -46,7 +46,7 @@ function isQueued({ status }: MessageRow): boolean {
   return status === "QUEUED";
 }
 
-/** Until a carrier has all of it, a message is stored with the first carrier of its route. */
+/** Until a carrier has accepted all segments, the row names the first carrier of the route. */
 function isUnsettled(row: MessageRow): boolean {
   return isQueued(row) || row.status === "FAILED";
 }

@@ -16,7 +16,7 @@ import {
 import { forgive, giveBack } from "./sign-in/tries.ts";
 import { findUserByEmail, lockUser, plainEmail, setPassword } from "./users.ts";
 
-/** Signing in and out, the password, and where one is signed in. */
+/** Signing in and out, changing the password, and the list of sessions. */
 export function signInHandlers(deps: SignInDeps) {
   const { db, clock, cookie, passwords } = deps;
   return {
@@ -40,11 +40,11 @@ export function signInHandlers(deps: SignInDeps) {
       const by = { ...actor, name: `user:${user.user_id}` };
       const rehashed = isOutdated(user.password) ? await passwords.hash(body.password) : undefined;
       const isPending = await db.transaction(async (tx) => {
-        // Hashing took a while: a password changed since then opens nothing, a second factor counts.
+        // Hashing took a while: reject a password changed meanwhile, and honor a new second factor.
         const current = await lockUser(tx, user.user_id);
         if (current?.password !== user.password) throw problem("SIGN_IN_FAILED");
         const needsFactor = current.totp !== null;
-        // Whoever put a cookie into this browser before gains nothing by the sign-in.
+        // A session that someone planted in this browser must not survive the sign-in.
         if (person) await endSession(tx, person);
         await insertSession(tx, {
           userId: user.user_id,
@@ -55,7 +55,7 @@ export function signInHandlers(deps: SignInDeps) {
           now,
         });
         if (rehashed !== undefined) await setPassword(tx, user.user_id, rehashed);
-        // With a second factor it is only half the way; what completes it has its own entry.
+        // With a second factor this is only half the sign-in; the second half has its own entry.
         const action = needsFactor ? "user.password_given" : "user.signed_in";
         await recordAudit(tx, action, { actor: by, now, objectId: user.user_id });
         return needsFactor;
@@ -82,7 +82,7 @@ export function signInHandlers(deps: SignInDeps) {
       const passwordHash = await passwords.hash(body.newPassword);
       const issued = cookie.issue();
       await db.transaction(async (tx) => {
-        // Hashing took a while: who reset the password since then has the last word.
+        // Hashing took a while: a password reset made meanwhile wins.
         const current = await lockUser(tx, person.userId);
         if (!(await noteProof(tx, person.sessionId, now))) throw problem("SESSION_REQUIRED");
         if (current?.password !== proven.password) throw problem("PROOF_FAILED");

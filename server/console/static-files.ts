@@ -23,7 +23,7 @@ const TYPES: Record<string, string> = {
   ".webmanifest": "application/manifest+json",
 };
 
-/** The first words of the dashboard's addresses, as `dashboard/routes.tsx` has them. */
+/** The first segments of the dashboard's paths, as in `dashboard/routes.tsx`. */
 export const PAGES: ReadonlySet<string> = new Set([
   "compose",
   "credits",
@@ -40,13 +40,13 @@ export const PAGES: ReadonlySet<string> = new Set([
   "webhooks",
 ]);
 
-/** What the build put into the page for us to fill. */
+/** The build puts this mark into the page; we replace it. */
 const NONCE_MARK = "__CSP_NONCE__";
 
 /**
- * Serves the dashboard once it is built: its files, and its one page at every address it has. An
- * unknown path is an error for programs; a browser gets the page with it, which says so to people.
- * Under `/console`, `/v1` and `/assets` it is an error for everyone.
+ * Serves the built dashboard: its files, and its one page at each of its addresses. For an unknown
+ * path, programs get an error, and browsers get the page with status 404, which tells people. Under
+ * `/console`, `/v1` and `/assets` it is an error for everyone.
  */
 export function serveStaticFiles(app: FastifyInstance, deps: SiteDeps): void {
   const currentSite = keepSite(deps);
@@ -67,15 +67,15 @@ export function serveStaticFiles(app: FastifyInstance, deps: SiteDeps): void {
   });
 }
 
-/** Builds the pages and answers their folder. */
+/** Builds the pages and returns their folder. */
 export type Pages = () => Promise<string>;
 type SiteDeps = { pages: Pages; clock: Clock; log: Log };
 
-/** A build that failed is tried again, as somebody may have mended it; less and less often, as it costs much. */
+/** After a failed build, try again, as it may be fixed; builds are costly, so ever less often. */
 const AGAIN_AFTER_MS = 10_000;
 const LONGEST_WAIT_MS = 600_000;
 
-/** The site as it was built; undefined after a build that failed, also while it is tried again. */
+/** The built site; undefined after a failed build, also while it is tried again. */
 function keepSite({ pages, clock, log }: SiteDeps): () => Promise<Site | undefined> {
   let waitMs = AGAIN_AFTER_MS;
   let againAtMs = Infinity;
@@ -87,7 +87,7 @@ function keepSite({ pages, clock, log }: SiteDeps): () => Promise<Site | undefin
     } catch (error) {
       againAtMs = clock.monotonicMs() + waitMs;
       waitMs = Math.min(2 * waitMs, LONGEST_WAIT_MS);
-      // Who stops the service ends the build too.
+      // Stopping the service aborts the build too.
       if (!(error instanceof Error && error.name === "AbortError"))
         log.error({ error }, "the dashboard could not be built; npm run build says why");
       return undefined;
@@ -114,7 +114,7 @@ async function sayUnbuilt(reply: FastifyReply): Promise<true> {
   return true;
 }
 
-/** Only browsers ask for a page before anything else; others take anything, or JSON. */
+/** Only browsers list HTML first in what they accept; other clients take anything, or JSON. */
 function isBrowser({ headers }: FastifyRequest): boolean {
   return /^\s*text\/html\s*(?:,|$)/i.test(headers.accept ?? "");
 }
@@ -140,7 +140,7 @@ async function readSite(folder: string): Promise<Site> {
   return { index, files: new Map(files), read: readOnce() };
 }
 
-/** All who ask at once or read slowly share what was read. A read that failed is not remembered. */
+/** Concurrent and slow readers share one copy in memory. A failed read is not remembered. */
 function readOnce(): Site["read"] {
   const contents = new Map<string, Promise<Buffer>>();
   return (path) =>
@@ -161,7 +161,7 @@ async function sendFile(
   const encoding = file.encodings.find((each) => accepted.includes(each));
   const suffix = encoding === "br" ? ".br" : ".gz";
   const content = await read(encoding ? `${file.path}${suffix}` : file.path).catch(() => {
-    // A newer build took its place while we run.
+    // A newer build has replaced the files while we run.
     throw new Problem("ROUTE_NOT_FOUND");
   });
   const isHashed = path.startsWith("/assets/");
@@ -176,7 +176,7 @@ async function sendFile(
   return true;
 }
 
-/** Of `br, gzip;q=0`: br. */
+/** For example, `br, gzip;q=0` gives only br. */
 function acceptedEncodings(header = ""): string[] {
   return header
     .toLowerCase()

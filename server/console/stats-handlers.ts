@@ -23,7 +23,7 @@ import {
 type Deps = { db: Database; clock: Clock };
 type Asked = Omit<Parameters<typeof spanOf>[0], "from" | "to"> & { from?: string; to?: string };
 
-/** Numbers of the overview, all of them from sums that were made before anybody asked. */
+/** Numbers of the overview, all from sums that are kept up to date in advance. */
 export function statsHandlers(deps: Deps) {
   const { db, clock } = deps;
   return {
@@ -154,7 +154,7 @@ async function numbersOf(db: Database, accountId: string, span: Span) {
 
 const MAX_KEY_ALERTS = 50;
 
-/** What needs somebody's attention now, what does the most harm first. */
+/** What needs attention now, the most harmful first. */
 async function findAlerts(
   { db }: Deps,
   { account, person, now }: { account: AccountRow; person: Person; now: Date },

@@ -117,7 +117,7 @@ test("who comes back to an account that nobody watched in between reads everythi
     onClose: () => undefined,
     lastEventId: `1.${Date.now() - 1_000}`,
   });
-  // Other tests have transactions on the same server, for which this waits.
+  // This waits for the transactions that other tests have on the same server.
   while (told.length === 0) await onePass(hub.loop);
 
   assert.deepEqual(told, ['data: {"type":"all"}']);
@@ -169,7 +169,7 @@ test("a reader who is gone without a word is noticed at the next beat, though th
   assert.ok(isEnded);
 });
 
-/** Of somebody who signed in just now. */
+/** The session of somebody who signed in just now. */
 async function newSession({ db, member }: TestAccount): Promise<string> {
   const { userId } = await member("developer");
   const [session] = await db.query<{ id: string }>(sql`
@@ -177,7 +177,7 @@ async function newSession({ db, member }: TestAccount): Promise<string> {
   return session?.id ?? "";
 }
 
-/** A hub with a clock of its own, whose streams keep what they are told. */
+/** A hub with a clock of its own, whose streams record what they are told. */
 async function quietHub(console: TestAccount, through: Database = console.db) {
   const { accountId } = console;
   const sessionId = await newSession(console);
@@ -188,7 +188,7 @@ async function quietHub(console: TestAccount, through: Database = console.db) {
   return {
     clock,
     pass,
-    /** Other tests have transactions on the same server, for which this waits. */
+    /** This waits for the transactions that other tests have on the same server. */
     readsAll: (told: () => string[]) =>
       eventually("it is told to read all", async () => {
         await pass();
@@ -202,14 +202,14 @@ async function quietHub(console: TestAccount, through: Database = console.db) {
         onClose: () => undefined,
         lastEventId,
       });
-      /** What was told since it was last asked for; an id stands where one was given. */
+      /** What was told since the last call; an event that carries an id begins with `id`. */
       return () =>
         told
           .splice(0)
           .filter((text) => text.includes("data: {"))
           .map((text) => text.replace(/^id: \d+\.\d+\n/gm, "id ").trim());
     },
-    /** Of a key, which is told by its id. */
+    /** A change of a key, which the stream reports by its id. */
     change: (tx: Pick<Database, "query">, id: string, ageSeconds = 0) =>
       tx.query(sql`
         insert into watched_changes (account_id, kind, ids, at)
@@ -237,7 +237,7 @@ test("while somebody's transaction runs on, others' changes are told; its own wh
     await change(db, "quicker");
     await pass();
     assert.deepEqual(first(), [`id ${key("quicker")}`]);
-    // Of what it may have missed before it came: no id says that there is nothing.
+    // No event id: the stream may still have missed changes from before it opened.
     assert.deepEqual(late(), [key("quicker")]);
     clock.advance(5_000);
     await pass();

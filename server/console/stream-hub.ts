@@ -16,7 +16,7 @@ import {
   watchAccounts,
 } from "./stream/watch.ts";
 
-/** Who watches what. A stream of the operator has no account and no role. */
+/** Who watches what. The operator's stream has no account and no role. */
 export type Watcher = {
   userId: string;
   sessionId: string;
@@ -28,47 +28,47 @@ type Stream = {
   watcher: Watcher;
   accountId: string;
   sink: StreamSink;
-  /** Since when its account is watched without a gap. */
+  /** Since when its account has been watched without a gap. */
   since: number;
-  /** Set while it waits for the first look that misses nothing: then it is told to read everything. */
+  /** Set until a look misses nothing: the stream is then told to read everything. */
   readyAfter: bigint | null;
-  /** While it waits: when it opened, or was last told to read everything. */
+  /** While waiting: when it opened, or was last told to read everything. */
   waitsSinceMs: number;
-  /** How long it waits before it is told so again. */
+  /** While waiting: how long until it is told so again. */
   waitMs: number;
-  /** Set while it has yet to hear what it missed since this transaction. */
+  /** Set until it has been told what it missed since this transaction. */
   resumeFrom: string | null;
 };
 
 /** Four batches a second at most. */
 const LOOK_MS = 250;
 const WATCH_AGAIN_MS = 10_000;
-/** A transaction of anybody on the database's server may run for hours: nobody waits for it, and ever fewer ask. */
+/** A foreign transaction may block for hours: streams then reread all, ever less often. */
 const WAIT_MS = { first: 5_000, longest: 60_000 };
 const CHECK_SESSIONS_MS = 1_000;
-/** The comment is for whoever reads the stream by hand; a browser shows pages only the event, by which they notice a service that hangs. */
+/** The event lets pages notice a service that hangs. The comment is for human readers. */
 const BEAT_MS = 15_000;
 const BEAT = ": beat\nevent: beat\ndata:\n\n";
-/** Streams of a node, and of one person, however often they sign in: a browser has one per tab that is visible. */
+/** Streams per node, and per person across all sign-ins: a browser opens one per visible tab. */
 const MAX_STREAMS = 2_000;
 const MAX_STREAMS_A_PERSON = 20;
 
 type Deps = {
   db: Database;
   clock: Clock;
-  /** What of the operator's pages changed since the last call, beyond what tables tell. */
+  /** Changes to the operator's pages since the last call, beyond what the watched tables tell. */
   operatorNews: () => Promise<OperatorStreamEvent[]>;
 };
 
 /**
- * All open streams of this node, fed by one look at the tables for all of them, four times a second
+ * All open streams of this node. One look at the tables serves all of them, four times a second,
  * and only while somebody watches. A stream carries ids and no content.
  */
 export function streamHub({ db, clock, operatorNews }: Deps) {
   const streams = new Set<Stream>();
-  /** The snapshot of the last look; null before the first, which only finds out where to begin. */
+  /** The snapshot of the last look; null before the first, which only finds where to begin. */
   let seen: string | null = null;
-  /** A look of a while ago: what it saw is forgotten in time. */
+  /** An older look: the changes it saw are deleted once they are old enough. */
   let kept: { snapshot: string; sinceMs: number } | undefined;
   let last = {
     watchMs: -Infinity,
@@ -96,11 +96,11 @@ export function streamHub({ db, clock, operatorNews }: Deps) {
     }
     const look = await lookAtChanges(db, seen);
     const lookMs = clock.monotonicMs();
-    // Another node may have forgotten what this one never saw.
+    // After so long a gap, another node may have deleted changes that this one never saw.
     if (lookMs - last.lookMs > RESUMABLE_MS) for (const stream of streams) stream.readyAfter ??= 0n;
     const resumed = await resume(look);
     tell(look, { except: resumed, nowMs: lookMs });
-    // Not before everybody heard of it: what failed on the way is looked at again.
+    // Only after everybody was told: if telling fails, the next look finds these changes again.
     seen = look.snapshot;
     last.lookMs = lookMs;
     kept ??= { snapshot: look.snapshot, sinceMs: lookMs };
@@ -110,7 +110,7 @@ export function streamHub({ db, clock, operatorNews }: Deps) {
     }
   }
 
-  /** Who watches is not logged: after a crash of the database it begins anew, and so do the streams. */
+  /** Watches are not logged: after a database crash they start anew, and so do the streams. */
   async function watchAgain(): Promise<void> {
     const watched = await watchAccounts(
       db,
@@ -131,14 +131,14 @@ export function streamHub({ db, clock, operatorNews }: Deps) {
     kept = undefined;
   }
 
-  /** Streams that came back hear what they missed; the next look may tell them some of it again. */
+  /** Tells resumed streams what they missed; the next look may repeat some of it. */
   async function resume(look: Look): Promise<Set<Stream>> {
     const resumed = new Set<Stream>();
     for (const stream of streams) {
       const { resumeFrom, accountId } = stream;
       if (resumeFrom === null) continue;
       stream.resumeFrom = null;
-      // Of another database, or made up.
+      // The id is from another database, or made up.
       if (BigInt(resumeFrom) > BigInt(look.until)) continue;
       const changes = await findChanges(db, { accountId, from: resumeFrom });
       stream.readyAfter = null;
@@ -153,7 +153,7 @@ export function streamHub({ db, clock, operatorNews }: Deps) {
     for (const stream of streams) {
       if (except.has(stream)) continue;
       const isReady = stream.readyAfter === null || BigInt(look.until) > stream.readyAfter;
-      // Without an id: who comes back with one has missed nothing before it.
+      // No id before it is ready: an id promises that nothing before it was missed.
       const id = isReady ? idOf(look) : null;
       if (stream.readyAfter !== null && (isReady || nowMs - stream.waitsSinceMs >= stream.waitMs)) {
         if (isReady) stream.readyAfter = null;
@@ -167,7 +167,7 @@ export function streamHub({ db, clock, operatorNews }: Deps) {
     }
   }
 
-  /** A browser that does not keep up is cut off; it comes back and reads everything. */
+  /** A browser that does not keep up is cut off; it reconnects and reads everything. */
   function write(stream: Stream, text: string): void {
     if (stream.sink.write(text)) return;
     streams.delete(stream);
@@ -175,7 +175,7 @@ export function streamHub({ db, clock, operatorNews }: Deps) {
   }
 
   async function endForbidden(): Promise<void> {
-    // Whoever comes while this is asked was let in a moment ago, and is asked for next time.
+    // Streams that open during this query were checked a moment ago; the next round includes them.
     const asked = [...streams];
     const watchers = asked.map(({ watcher }) => watcher);
     const allowed = await stillAllowed(db, watchers, clock.now());
@@ -216,7 +216,7 @@ export function streamHub({ db, clock, operatorNews }: Deps) {
         resumeFrom,
       };
       sink.onClose(() => void streams.delete(stream));
-      // Tells the browser how soon to come back when the connection is lost.
+      // How soon the browser reconnects after losing the connection.
       sink.write("retry: 2000\n\n");
       streams.add(stream);
     };
@@ -227,7 +227,7 @@ export function streamHub({ db, clock, operatorNews }: Deps) {
     idleMs: LOOK_MS,
     pass: () =>
       pass().catch((error: unknown) => {
-        // A database that fails may have lost who watches: the next pass finds out.
+        // A database failure may have lost the watches: the next pass renews them.
         last.watchMs = -Infinity;
         throw error;
       }),
@@ -235,7 +235,7 @@ export function streamHub({ db, clock, operatorNews }: Deps) {
   return {
     open,
     loop,
-    /** Ends every stream, also one that is about to open, so that the server can close. */
+    /** Ends every stream, including one about to open, so that the server can close. */
     close(): void {
       isClosed = true;
       for (const { sink } of streams) sink.end();
@@ -244,12 +244,12 @@ export function streamHub({ db, clock, operatorNews }: Deps) {
   };
 }
 
-/** Where a stream stands: the transaction it has heard of, and when that was. */
+/** A stream's position: the transaction it has been told up to, and when that was. */
 function idOf({ until, atMs }: Look): string {
   return `${until}.${atMs}`;
 }
 
-/** The transaction to go on from; null where what came since is not all kept any more. */
+/** The transaction to resume from; null if not all changes since are still kept. */
 function resumableFrom(
   lastEventId: string | undefined,
   { since, nowMs }: { since: number; nowMs: number },

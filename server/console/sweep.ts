@@ -1,7 +1,7 @@
 import { type Clock, type Database, DAY_MS, deletePage, type Loop, sql } from "#platform";
 import { sweepSessions } from "./sign-in/sessions.ts";
 
-/** Forgets what is over: sessions, forms and tries of a day ago, links of a month ago. */
+/** Deletes what is over: sessions, forms and tries after a day, links after a month. */
 export function sweepLoop(db: Database, clock: Clock): Loop {
   return {
     name: "forget old sessions and forms",

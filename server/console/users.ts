@@ -33,7 +33,7 @@ export type Preferences = {
 const columns = sql`
   user_id, email, name, password, is_operator, totp, totp_pending, totp_step, preferences, version`;
 
-/** One spelling per address: people do not remember which letters they capitalised. */
+/** One spelling per address: people do not remember which letters they capitalized. */
 export function plainEmail(email: string): string {
   return email.trim().normalize("NFKC").toLowerCase();
 }
@@ -61,14 +61,14 @@ export async function findUser(db: Queryable, userId: string): Promise<UserRow |
   return user;
 }
 
-/** Holds the user's row, so that two changes of a password or second factor come one after the other. */
+/** Locks the user's row, so that changes of the password or second factor happen one at a time. */
 export async function lockUser(tx: Transaction, userId: string): Promise<UserRow | undefined> {
   const [user] = await tx.query<UserRow>(sql`
     select ${columns} from users where user_id = ${userId} for no key update`);
   return user;
 }
 
-/** Whether the user is an operator, which stays so until the transaction ends. */
+/** Whether the user is an operator; this cannot change until the transaction ends. */
 export async function lockOperator(tx: Transaction, userId: string): Promise<boolean> {
   const [user] = await tx.query<{ is_operator: boolean }>(sql`
     select is_operator from users where user_id = ${userId} for share`);
@@ -83,7 +83,7 @@ export type NewUser = {
   now: Date;
 };
 
-/** Undefined where the e-mail is taken. */
+/** Undefined if the e-mail is taken. */
 export async function insertUser(tx: Transaction, user: NewUser): Promise<string | undefined> {
   const { name, passwordHash, isOperator, now } = user;
   const userId = newId(now.getTime());
@@ -106,7 +106,7 @@ export async function setPassword(
 
 export type UserRequest = Change & {
   email: string;
-  /** The part of the e-mail before the @ where it is left out. */
+  /** If left out, the part of the e-mail before the @. */
   name?: string;
   password: string;
   accountId: string;
@@ -119,7 +119,7 @@ export type CreatedUser =
   | { outcome: "invalid"; problems: string[] }
   | { outcome: "email_taken" | "account_unknown" };
 
-/** Makes a user who is a member of an account; what a terminal does without the dashboard. */
+/** Creates a user who is a member of an account, for a terminal without the dashboard. */
 export async function createUser(
   { db, passwords }: { db: Database; passwords: Passwords },
   wish: UserRequest,
@@ -135,7 +135,7 @@ export async function createUser(
       const userId = await insertUser(tx, { email, name, passwordHash, isOperator, now });
       if (userId === undefined) return { outcome: "email_taken" };
       await insertMembership(tx, { accountId, userId, role, now });
-      // With an operator there is nothing left to set up.
+      // Once there is an operator, nothing is left to set up.
       if (isOperator) await completeInstallation(tx, now);
       const details = { email: plainEmail(email), role, isOperator };
       await recordAudit(tx, "user.created", { actor, now, accountId, objectId: userId, details });
@@ -163,7 +163,7 @@ export async function insertMembership(
   return inserted.length > 0;
 }
 
-/** True for the one who makes the row; everybody else comes too late. */
+/** True for the call that inserts the row; all others come too late. */
 export async function completeInstallation(tx: Transaction, now: Date): Promise<boolean> {
   const inserted = await tx.query(sql`
     insert into installation (completed_at) values (${now}) on conflict (only_row) do nothing returning only_row`);

@@ -27,11 +27,11 @@ export type WebhookDeps = {
   clock: Clock;
   pager: Pager;
   version: string;
-  /** What a test event is posted with: the guard, limits and connections of real deliveries. */
+  /** What test events are posted with: the guard, limits and connections of real deliveries. */
   delivering: Omit<Parameters<typeof sendTestEvent>[0], "db">;
 };
 
-/** Webhook deliveries: what was sent and answered, sending it again, and trying an address. */
+/** Webhook deliveries: what was sent and answered, sending again, and trying an address. */
 export function webhookHandlers(deps: WebhookDeps) {
   const { db, clock, pager, version } = deps;
   const present = (row: DeliveryRow, role: MemberRole) =>
@@ -52,7 +52,7 @@ export function webhookHandlers(deps: WebhookDeps) {
       if (!found) throw problem("DELIVERY_NOT_FOUND");
       return {
         ...present(found, role),
-        // Both name the recipient in full, the answer perhaps by repeating what it got.
+        // Both contain the full recipient; the response may repeat what it received.
         body: role === "viewer" ? null : found.body.toString(),
         exchanges: found.tried.map((row) => presentAttempt(found, row, { role, version })),
       };

@@ -1,11 +1,11 @@
-/** Fewer different characters than this make a pattern, not a password. */
+/** Fewer distinct characters than this make a pattern, not a password. */
 const LEAST_DIFFERENT = 5;
 const SEPARATORS = /[\s_.-]/g;
 
 /**
- * Whether a password of sufficient length is still among the first that anybody would try: a common
- * one, also when it is repeated, padded with digits or written with the usual replacements; a run
- * along the keyboard; or the person's own e-mail. Words put together with separators are none of these.
+ * Whether a password that is long enough is still among the first that anybody would try: a common
+ * one, also if repeated, padded with digits or written with the usual replacements; a keyboard run;
+ * or the person's own e-mail. Several words joined by separators are fine.
  */
 export function isCommonPassword(password: string, email: string): boolean {
   const plain = password.toLowerCase();
@@ -28,12 +28,12 @@ const REPLACED: Record<string, string> = {
   "5": "s",
 };
 
-/** With the replacements that everyone knows undone. */
+/** Undoes the replacements that everyone knows. */
 function fold(text: string): string {
   return text.replaceAll(/[@431!0$5]/g, (sign) => REPLACED[sign] ?? sign);
 }
 
-/** The piece of which a text is a repetition, where it is one. */
+/** If the text is a repetition, the piece that it repeats. */
 function repeated(text: string): string[] {
   const [, piece] = /^(.+?)\1+.{0,3}$/.exec(text) ?? [];
   return piece === undefined ? [] : [piece, piece.replaceAll(/[^a-z]+$/g, "")];
@@ -42,7 +42,7 @@ function repeated(text: string): string[] {
 const ROWS = ["1234567890", "qwertyuiop", "asdfghjkl", "zxcvbnm", "abcdefghijklmnopqrstuvwxyz"];
 const LINES = ROWS.flatMap((row) => [row.repeat(3), [...row].toReversed().join("").repeat(3)]);
 
-/** A run along a row of keys or the alphabet, or a few such runs put together. */
+/** One run along a keyboard row or the alphabet, or a few such runs joined. */
 function isRun(text: string): boolean {
   let rest = text;
   for (let runs = 0; runs < 4 && rest !== ""; runs += 1) {
@@ -65,7 +65,7 @@ function isOwnAddress(joined: string, email: string): boolean {
   return local.length >= 5 && joined.includes(local) && joined.length - local.length < 6;
 }
 
-/** Words and phrases that head every published list. Digits around them do not count. */
+/** Words and phrases at the head of every published list. Digits around them are ignored. */
 const COMMON = new Set(
   `password passwords passwordpassword passw0rd passwort motdepasse contrasena changeme changemenow
   changethis letmein letmeinnow letmeinplease welcome welcometo welcomeback iloveyou iloveyouso

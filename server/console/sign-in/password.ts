@@ -5,12 +5,12 @@ import { isCommonPassword } from "./common-passwords.ts";
 
 type Parameters = { memory: number; passes: number; parallelism: number };
 
-/** 19 MiB and two passes: what OWASP asks of argon2id at the least. */
+/** 19 MiB and two passes: the minimum that OWASP recommends for argon2id. */
 const PARAMETERS: Parameters = { memory: 19_456, passes: 2, parallelism: 1 };
 const SALT_OCTETS = 16;
 const HASH_OCTETS = 32;
 
-/** Too many are waiting to have their password hashed. */
+/** Too many passwords are waiting to be hashed. */
 export class TooManyHashes extends Error {
   override name = "TooManyHashes";
 }
@@ -22,11 +22,11 @@ export type Passwords = {
   verify(password: string, hash: string | undefined): Promise<boolean>;
 };
 
-/** Hashes at once, and waiting for it: each takes a core and 19 MiB for a while. */
+/** Limits of running and waiting hashes: each takes a core and 19 MiB for a while. */
 const MAX_RUNNING = 2;
 const MAX_WAITING = 20;
 
-/** Hashing behind a gate: strangers can make us hash, but never more than a few at once. */
+/** Hashing behind a gate: strangers can trigger hashing, but only a few at once. */
 export function passwords(derive = deriveHash): Passwords {
   const gate = narrowGate(MAX_RUNNING, MAX_WAITING);
   const through = async <Result>(work: () => Promise<Result>): Promise<Result> => {
@@ -44,7 +44,7 @@ export function passwords(derive = deriveHash): Passwords {
   };
 }
 
-/** Words for what is wrong with a new password; none where it is fine. */
+/** What is wrong with a new password, in words; empty if it is fine. */
 export function judgePassword(password: string, email: string): string[] {
   const plain = password.normalize("NFKC");
   const length = [...plain].length;
@@ -57,7 +57,7 @@ export function judgePassword(password: string, email: string): string[] {
   return [];
 }
 
-/** Whether a hash was made with other parameters than those of today. */
+/** Whether a hash was made with parameters other than today's. */
 export function isOutdated(hash: string): boolean {
   const read = parse(hash);
   return !read || !equal(read.parameters, PARAMETERS) || read.hash.length !== HASH_OCTETS;
@@ -117,7 +117,7 @@ function equal(a: Parameters, b: Parameters): boolean {
   return a.memory === b.memory && a.passes === b.passes && a.parallelism === b.parallelism;
 }
 
-/** No password has this hash; it costs as much as any other. */
+/** The hash of no password; checking against it costs as much as against any other. */
 const UNKNOWN_USER = format({
   parameters: PARAMETERS,
   salt: randomBytes(SALT_OCTETS),

@@ -2,7 +2,7 @@ import { hash, randomInt } from "node:crypto";
 
 const COUNT = 10;
 const LENGTH = 16;
-/** Without letters and digits that are taken for each other. */
+/** Without letters and digits that are easily confused. */
 const ALPHABET = "23456789abcdefghjkmnpqrstuvwxyz";
 
 /** Ten codes of 79 bits, in groups of four. */
@@ -15,7 +15,7 @@ export function makeRecoveryCodes(): string[] {
   });
 }
 
-/** As people type it: in any case, with spaces or dashes anywhere. */
+/** Normalizes a code as people type it: any case, with spaces or dashes anywhere. */
 export function plainCode(code: string): string {
   return code
     .normalize("NFKC")
@@ -24,8 +24,8 @@ export function plainCode(code: string): string {
 }
 
 /**
- * Too many codes to be searched for in a copy of the table, so no slow hash is needed; nor a key,
- * with whose change they would all be lost. With the user's id nobody searches for all users at once.
+ * A copied table cannot be searched for so many possible codes, so a fast hash is enough. It uses
+ * no key, as changing that would void all codes. The user's id makes each user a separate search.
  */
 export function hashRecoveryCode(code: string, userId: string): Buffer {
   return hash("sha256", `${userId} ${plainCode(code)}`, "buffer");

@@ -2,21 +2,21 @@ import { createHmac, hash, randomBytes, timingSafeEqual } from "node:crypto";
 
 const TOKEN_OCTETS = 32;
 const MAC_OCTETS = 32;
-/** The whole life of a session; the server ends it earlier. */
+/** The longest life of a session; the server may end it earlier. */
 const MAX_AGE_SECONDS = 7 * 24 * 3600;
 
 export type SessionCookie = {
-  /** A new token, and the header that hands it to the browser. */
+  /** A new token, and the header that sets it as a cookie. */
   issue(): { header: string; tokenHash: Buffer };
-  /** What the table knows of the token in a request; undefined where it was not signed here. */
+  /** The hash by which the table knows the request's token; undefined if we did not sign it. */
   read(cookies: string | undefined): Buffer | undefined;
-  /** The header that takes the cookie away. */
+  /** The header that removes the cookie. */
   clear(): string;
 };
 
 /**
- * The cookie of a session: a random token, signed. The table holds only the token's hash and the
- * signing key is not in the database, so reading the table is no sign-in, nor is writing to it.
+ * The cookie of a session: a random token, signed. The table holds only the token's hash, and the
+ * signing key is not in the database: neither reading nor writing the table lets anybody sign in.
  */
 export function sessionCookie({
   key,
@@ -25,7 +25,7 @@ export function sessionCookie({
   key: Buffer;
   isSecure: boolean;
 }): SessionCookie {
-  // A browser that gets Secure over plain http drops the cookie, and sign-in would seem to fail.
+  // Over plain http, browsers drop a cookie marked Secure, and sign-in would seem to fail.
   const name = isSecure ? "__Host-posthorn_session" : "posthorn_session";
   const attributes = `Path=/; HttpOnly; SameSite=Lax${isSecure ? "; Secure" : ""}`;
   const sign = (token: Buffer) => createHmac("sha256", key).update(token).digest();

@@ -3,9 +3,9 @@ import { deletePage, newId, type Queryable, sql, type Transaction } from "#platf
 
 const IDLE_HOURS = 12;
 const LIFE_DAYS = 7;
-/** A password without its second factor opens nothing, and not for long. */
+/** A session that still lacks its second factor opens nothing, and soon ends. */
 const PENDING_MINUTES = 10;
-/** A session is noted as seen at most this often. */
+/** A session's time of last use is updated at most this often. */
 const TOUCH_MINUTES = 5;
 
 export type SessionRow = {
@@ -19,7 +19,7 @@ export type SessionRow = {
   user_agent: string | null;
 };
 
-/** A session with its user, and the user's role in the account asked about. */
+/** A session with its user, and the user's role in the account in question. */
 export type FoundSession = SessionRow & {
   name: string;
   email: string;
@@ -47,7 +47,7 @@ export async function insertSession(tx: Queryable, session: NewSession): Promise
             ${userAgent?.slice(0, 300) ?? null})`);
 }
 
-/** Nothing in memory decides: a session that was ended is refused by the next request, on every node. */
+/** Nothing is cached: the next request, on any node, refuses a session that was ended. */
 export async function findSession(
   db: Queryable,
   { tokenHash, accountId, now }: { tokenHash: Buffer; accountId: string | null; now: Date },
@@ -74,7 +74,7 @@ function isUntouched({ seen_at }: SessionRow, now: Date): boolean {
   return now.getTime() - seen_at.getTime() > TOUCH_MINUTES * 60_000;
 }
 
-/** The user's row before the session's, as whoever changes a password takes them; else a deadlock. */
+/** Locks the user's row before the session's, as password changes do; otherwise it deadlocks. */
 async function touchSession(db: Queryable, session: SessionRow, now: Date): Promise<void> {
   await db.query(sql`
     with seen as (
@@ -87,8 +87,8 @@ async function touchSession(db: Queryable, session: SessionRow, now: Date): Prom
 }
 
 /**
- * The session goes on under a new token: the old cookie, wherever it is, is worth nothing. False where
- * it was ended.
+ * The session goes on under a new token, so any copy of the old cookie is worthless. False if it
+ * was already ended.
  */
 export async function renewSession(
   tx: Transaction,
@@ -102,7 +102,7 @@ export async function renewSession(
   return renewed.length > 0;
 }
 
-/** The same for a session that is open already. */
+/** The same for a session that is fully signed in. */
 export async function renewToken(
   tx: Transaction,
   { sessionId, tokenHash }: { sessionId: string; tokenHash: Buffer },
@@ -112,7 +112,7 @@ export async function renewToken(
   return renewed.length > 0;
 }
 
-/** False where the session was ended. */
+/** False if the session was ended. */
 export async function noteProof(db: Queryable, sessionId: string, now: Date): Promise<boolean> {
   const noted = await db.query(sql`
     update sessions set proven_at = ${now} where session_id = ${sessionId} returning session_id`);
@@ -128,7 +128,7 @@ export async function endSession(
   return ended.length > 0;
 }
 
-/** In the transaction of the change that calls for it: password, second factor, role, membership. */
+/** Called in the transaction that changes a password, second factor, role or membership. */
 export async function endSessionsOf(
   tx: Queryable,
   userId: string,
@@ -150,7 +150,7 @@ export function listSessions(db: Queryable, userId: string, now: Date): Promise<
      limit 100`);
 }
 
-/** Of each of these sessions, whether it is still alive and has this role; for streams that stay open. */
+/** For each session of an open stream: whether it is still alive and still has this role. */
 export async function stillAllowed(
   db: Queryable,
   asked: { sessionId: string; accountId: string | null; role: MemberRole | null }[],
@@ -168,7 +168,7 @@ export async function stillAllowed(
   return asked.map((_each, position) => allowed.has(position + 1));
 }
 
-/** Deletes what is over, a page at a time. */
+/** Deletes sessions that are over, a page at a time. */
 export function sweepSessions(db: Queryable, now: Date): Promise<number> {
   return deletePage(db, sql`from sessions s`, sql`not (${isAlive(now)})`);
 }

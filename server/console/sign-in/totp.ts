@@ -2,11 +2,11 @@ import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 
 const STEP_SECONDS = 30;
 const SEED_OCTETS = 20;
-/** Clocks of telephones drift: the code before and the one after hold too. */
+/** The clocks of phones drift: the codes before and after the current one are valid too. */
 const DRIFT_STEPS = 1;
 const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 
-/** The seed of a second factor, in base32, as authenticators take it. */
+/** The seed of a second factor, in the base32 that authenticators take. */
 export function makeSeed(): string {
   return base32(randomBytes(SEED_OCTETS));
 }
@@ -18,8 +18,8 @@ export function otpauthUrl(seed: string, email: string): string {
 }
 
 /**
- * The time step that a code is right for, if it is right now and its step is later than `lastStep`:
- * so no code works twice. Undefined where it is wrong.
+ * The time step of a code that is valid now and whose step is later than `lastStep`, so that no
+ * code works twice. Undefined if it is wrong.
  */
 export function acceptedStep(
   code: string,

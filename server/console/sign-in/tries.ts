@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { type Queryable, type Sql, sql } from "#platform";
 
-/** Whether a try may be made, or how long to wait for the next. */
+/** Whether a try is allowed, or how long to wait for the next. */
 export type Verdict = { isAllowed: true } | { isAllowed: false; waitSeconds: number };
 
 type Subject =
@@ -17,12 +17,12 @@ const ADDRESS_TRIES_PER_MINUTE = 20;
 const FORGET_HOURS = 24;
 
 /**
- * Takes one try. It is counted by the very statement that judges it, before the password is looked
- * at: of a hundred at once only those allowed go on. A try that succeeds is taken back by `forgive`.
+ * Takes one try. The statement that judges a try also counts it, before the password is checked: of
+ * a hundred at once, only those allowed go on. `forgive` takes a successful try back.
  *
- * A user has 5, then waits 1, 2, 4 … 15 minutes after each; so has who proves the password again in an
- * open session, counted apart: strangers at the sign-in keep nobody from acting. A second factor has 5
- * in 15 minutes; an address has 20 a minute.
+ * A user has 5 tries, then waits 1, 2, 4 … 15 minutes after each. Proving the password again in an
+ * open session has the same limit but its own count, so strangers at the sign-in cannot block it. A
+ * second factor has 5 in 15 minutes; an address has 20 a minute.
  */
 export async function takeTry(db: Queryable, subject: Subject, now: Date): Promise<Verdict> {
   const [taken] = await db.query(takeStatement(subject, now));
@@ -34,12 +34,12 @@ export async function takeTry(db: Queryable, subject: Subject, now: Date): Promi
   return { isAllowed: false, waitSeconds: Math.max(1, Math.ceil(state?.wait ?? 1)) };
 }
 
-/** The try was judged right: the count starts anew. */
+/** The try succeeded: the count starts again. */
 export async function forgive(db: Queryable, subject: Subject): Promise<void> {
   await db.query(sql`delete from sign_in_tries where subject = ${subjectOf(subject)}`);
 }
 
-/** The try was no failure, or was never judged: it does not count. */
+/** The try was no failure, or was never judged: it is not counted. */
 export async function giveBack(db: Queryable, subject: Subject): Promise<void> {
   await db.query(sql`
     update sign_in_tries
@@ -47,7 +47,7 @@ export async function giveBack(db: Queryable, subject: Subject): Promise<void> {
      where subject = ${subjectOf(subject)}`);
 }
 
-/** E-mails are hashed: what strangers typed is nobody's to read. */
+/** E-mails are hashed: nobody should be able to read what strangers typed. */
 function subjectOf(subject: Subject): string {
   if ("userTries" in subject)
     return `user:${hash("sha256", subject.userTries, "hex").slice(0, 32)}`;
@@ -69,7 +69,7 @@ function takeStatement(subject: Subject, now: Date): Sql {
     returning subject`;
 }
 
-/** What the count becomes by this try, and until when that forbids the next. */
+/** What this try makes of the count, and until when that forbids the next try. */
 function rulesOf(subject: Subject, now: Date): { tries: Sql; blockedUntil: Sql } {
   if ("userTries" in subject || "proofTries" in subject) {
     const tries = sql`(case when t.at < ${now}::timestamptz - make_interval(hours => ${FORGET_HOURS})
@@ -97,7 +97,7 @@ function rulesOf(subject: Subject, now: Date): { tries: Sql; blockedUntil: Sql }
   }
   const leaked = sql`extract(epoch from ${now}::timestamptz - t.at) * ${ADDRESS_TRIES_PER_MINUTE / 60}`;
   const tries = sql`(greatest(0, t.tries - greatest(0, ${leaked})) + 1)`;
-  // Full: the next try waits until one has leaked away.
+  // At the limit, the next try waits until one has leaked away.
   const leakSeconds = 60 / ADDRESS_TRIES_PER_MINUTE;
   const until = sql`${now}::timestamptz + make_interval(secs => ${leakSeconds})`;
   return { tries, blockedUntil: blockedAfter(tries, ADDRESS_TRIES_PER_MINUTE, until) };

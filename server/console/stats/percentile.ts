@@ -1,9 +1,9 @@
-/** Each class of latencies is this much wider than the one before. As `latency_class` in the tables. */
+/** Each latency class is this much wider than the one before, as in SQL's `latency_class`. */
 const RATIO = 1.1;
 
 export type Histogram = readonly { class: number; count: number }[];
 
-/** The latency, within 5 %, that a share of all stays below; null where there is none. */
+/** The latency, within 5 %, that this share of all stays below; null if there is none. */
 export function percentileMs(histogram: Histogram, share: number): number | null {
   const total = histogram.reduce((sum, { count }) => sum + count, 0);
   if (total === 0) return null;

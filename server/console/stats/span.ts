@@ -7,9 +7,9 @@ export type Span = {
   to: Date;
   zone: string;
   bucket: Bucket;
-  /** The beginnings of the buckets; the last one ends at `to`. */
+  /** Where the buckets start; the last one ends at `to`. */
   starts: Date[];
-  /** Minutes of the sums to read. */
+  /** The width, in minutes, of the sums to read. */
   width: 1 | 15;
 };
 
@@ -20,16 +20,16 @@ type Asked = {
   zone?: string;
 };
 
-/** Sums of minutes are kept 48 hours; this leaves a margin. */
+/** Sums per minute are kept 48 hours; this leaves a margin. */
 const MINUTES_KEPT_MS = 47 * HOUR_MS;
 const MAX_DAYS = 400;
-/** Far from where PostgreSQL, or our own form of times, has no years left for the buckets around a range. */
+/** Leaves room for the buckets around a range in both PostgreSQL's years and our time format. */
 const FIRST_YEAR = 2000;
 const LAST_YEAR = 9998;
 
 const WIDTHS_MS = { minute: MINUTE_MS, quarter: 15 * MINUTE_MS, hour: HOUR_MS } as const;
 
-/** How many buckets each range has, the one that is not over yet included. */
+/** How many buckets each range has, including the current, unfinished one. */
 const RANGES = {
   "15m": ["minute", 15],
   "1h": ["minute", 60],
@@ -39,7 +39,7 @@ const RANGES = {
 } as const satisfies Record<string, readonly [Bucket, number]>;
 
 /**
- * The whole buckets, in the zone asked for, that cover a range; or words for what is wrong with it.
+ * The whole buckets, in the requested zone, that cover a range; or words for what is wrong with it.
  * Days begin at the zone's midnight and may have 23 or 25 hours.
  */
 export function spanOf(
@@ -77,7 +77,7 @@ function wrong(field: string, message: string) {
   return { wrong: { field, message } };
 }
 
-/** As many buckets, right before; cut off after as long as this span has lasted by now. */
+/** As many buckets just before; if the span is not over, cut to the same elapsed time. */
 export function spanBefore(span: Span, now: Date): Span {
   const { bucket, zone, starts, from, to } = span;
   const first = back(from, bucket, zone, starts.length);
@@ -121,17 +121,17 @@ function buckets({
   return { from: first, to: start, zone, bucket, starts, width: bucket === "minute" ? 1 : 15 };
 }
 
-/** The beginning of the bucket that a moment is in. */
+/** The start of the bucket that contains a moment. */
 function floor(moment: Date, bucket: Bucket, zone: string): Date {
   const local = inZone(moment, zone);
   if (bucket === "day") return new Date(local.startOfDay().epochMilliseconds);
-  // Offsets of zones are whole quarters, so an hour of the zone begins on a quarter of UTC.
+  // Zone offsets are whole quarter hours, so an hour in any zone starts on a quarter hour of UTC.
   const offsetMs = local.offsetNanoseconds / 1_000_000;
   const width = WIDTHS_MS[bucket];
   return new Date(Math.floor((moment.getTime() + offsetMs) / width) * width - offsetMs);
 }
 
-/** So many buckets earlier; days by the calendar, the rest by the clock. */
+/** This many buckets earlier: days by the calendar, the others by the clock. */
 function back(start: Date, bucket: Bucket, zone: string, count: number): Date {
   if (bucket !== "day") return new Date(start.getTime() - count * WIDTHS_MS[bucket]);
   const day = inZone(start, zone).toPlainDate().subtract({ days: count });
@@ -143,7 +143,7 @@ function inZone(moment: Date, zone: string): Temporal.ZonedDateTime {
 }
 
 function isZone(zone: string): boolean {
-  // Offsets such as +05:30 are zones to some parsers, but have no midnight that changes.
+  // Some parsers accept offsets such as +05:30 as zones, but those have no daylight saving.
   if (!/^[A-Za-z]/.test(zone)) return false;
   try {
     inZone(new Date(0), zone);

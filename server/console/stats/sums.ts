@@ -40,7 +40,7 @@ export async function readSums(db: Queryable, accountId: string, span: Span): Pr
   return span.starts.map((_start, position) => byBucket.get(position + 1) ?? NONE);
 }
 
-/** In one statement, so that nothing is seen twice or missed while it is being folded. */
+/** One statement, so that a row being folded at that moment is neither counted twice nor missed. */
 function foldedAndNot(accountId: string, width: number, from: Date): Sql {
   const step = (condition: Sql) => sql`case when ${condition} then u.count else 0 end`;
   return sql`
@@ -65,9 +65,9 @@ function foldedAndNot(accountId: string, width: number, from: Date): Sql {
 export type Latencies = { n: number; class: number; count: number };
 
 /**
- * Classes of time to delivery per bucket; `n` is the bucket's place, from 1. Each bucket is summed by
- * itself, because a month has a hundred thousand of these rows, and sorting them into buckets one by
- * one costs as much again as reading them.
+ * Latency classes of deliveries per bucket; `n` is the bucket's number, from 1. Each bucket is
+ * summed by itself: a month has a hundred thousand of these rows, and assigning them to buckets one
+ * by one would cost as much again as reading them.
  */
 export function readLatencies(db: Queryable, accountId: string, span: Span): Promise<Latencies[]> {
   const { starts, to, width } = span;
@@ -111,7 +111,7 @@ export function readErrors(
 
 export type Use = { used: number; exhausted: number };
 
-/** What was charged and not refunded since a moment, and webhooks exhausted since then. */
+/** Credits charged and not refunded since a moment, and webhooks exhausted since then. */
 export async function readUse(db: Queryable, accountId: string, since: Date): Promise<Use> {
   const [use] = await db.query<Use>(sql`
     select coalesce(sum(s.charged - s.refunded), 0) as used, coalesce(sum(s.webhooks_exhausted), 0) as exhausted
@@ -119,7 +119,7 @@ export async function readUse(db: Queryable, accountId: string, since: Date): Pr
   return use ?? { used: 0, exhausted: 0 };
 }
 
-/** Whether a message of the account, and a webhook about one, was ever delivered. */
+/** Whether the account ever had a delivered message, and a delivered webhook. */
 export async function readFirsts(
   db: Queryable,
   accountId: string,
@@ -138,12 +138,12 @@ function inSpan(accountId: string, { width, from, to }: Span) {
 const FOLD_AT_ONCE = 5_000;
 const MINUTES_KEPT_HOURS = 48;
 
-/** Every node does this, whatever its roles: those who accept and send note what is to be folded. */
+/** Every node runs these, whatever its roles: accepting and sending both note changes to fold. */
 export function statisticsLoops({ db, clock }: { db: Database; clock: Clock }): Loop[] {
   return [foldLoop(db), forgetMinutesLoop(db, clock)];
 }
 
-/** Folds what batches noted into the sums, soon enough that people see it happen. */
+/** Folds what batches noted into the sums, soon enough that people see numbers move. */
 function foldLoop(db: Database): Loop {
   return {
     name: "fold statistics",
@@ -153,13 +153,13 @@ function foldLoop(db: Database): Loop {
         sql`select fold_stats(${FOLD_AT_ONCE}) as folded`,
       );
       const folded = done?.folded ?? 0;
-      // What was noted meanwhile is read as well before it is folded, and is a few rows at a time.
+      // Less than a full pass can wait: reads include rows not yet folded, and those are few.
       return folded < FOLD_AT_ONCE ? 0 : folded;
     },
   };
 }
 
-/** Forgets the sums of minutes, a page of each table at a time. */
+/** Forgets the sums per minute, a page of each table at a time. */
 function forgetMinutesLoop(db: Database, clock: Clock): Loop {
   return {
     name: "forget statistics of minutes",

@@ -1,18 +1,18 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 
-/** What is written goes to the browser until either side ends it. */
+/** What is written here goes to the browser until either side ends the stream. */
 export type StreamSink = {
-  /** False where the browser does not keep up. */
+  /** False if the browser does not keep up. */
   write(text: string): boolean;
   end(): void;
   onClose(listener: () => void): void;
   lastEventId: string | undefined;
 };
 
-/** What may wait for a browser that reads slowly. */
+/** How much may wait for a browser that reads slowly. */
 const MAX_UNSENT_OCTETS = 1024 * 1024;
 
-/** Hands the connection over to whoever writes the events; headers set so far are kept. */
+/** Turns the connection over to the writer of events; headers set so far are kept. */
 export function openEventStream(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -23,11 +23,11 @@ export function openEventStream(
   raw.writeHead(200, {
     ...(reply.getHeaders() as Record<string, string>),
     "content-type": "text/event-stream; charset=utf-8",
-    // Proxies that gather answers would hold the events back.
+    // Keeps proxies from buffering the events.
     "x-accel-buffering": "no",
   });
   raw.flushHeaders();
-  // Answers go also to who has closed its side; a stream has no end to wait for.
+  // A half-closed connection still gets normal answers, but a stream has no end to wait for.
   request.raw.socket.once("end", () => raw.destroy());
   const lastEventId = request.headers["last-event-id"];
   start({

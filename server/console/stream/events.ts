@@ -3,10 +3,10 @@ import type { Change } from "./watch.ts";
 
 type Event = StreamEvent | OperatorStreamEvent;
 
-/** More ids than this at once say only that messages changed. */
+/** With more ids than this at once, the event says only that messages changed. */
 const MAX_IDS = 200;
 
-/** What changed since the last batch, each thing once: of a message its latest version. */
+/** What changed since the last batch, each thing once; for a message, its latest version. */
 export function eventsOf(changes: readonly Change[]): Event[] {
   const messages = new Map<string, number>();
   const others = new Map<string, Event>();
@@ -24,7 +24,7 @@ export function eventsOf(changes: readonly Change[]): Event[] {
   ];
 }
 
-/** Those that name no id, however many others there were. */
+/** If too many of them name an id, one event says that everything changed. */
 function plain(others: Map<string, Event>): Event[] {
   const named = [...others.values()].filter((event) => "id" in event);
   const unnamed = [...others.values()].filter((event) => !("id" in event));
@@ -50,8 +50,8 @@ function otherEvents(kind: string, ids: readonly string[]): Event[] {
 }
 
 /**
- * A batch as server-sent events. Only the last carries the id: a browser cut off amid a batch comes
- * back with the id before it, and hears all of it again.
+ * A batch as server-sent events. Only the last carries the id: a browser cut off within a batch
+ * reconnects with the id before it, and gets the whole batch again.
  */
 export function writeEvents(events: readonly Event[], id: string | null): string {
   return events

@@ -1,6 +1,6 @@
 import { NIL_ID, type Queryable, sql } from "#platform";
 
-/** Stands for what concerns the operator, in the place of an account. */
+/** Stands in place of an account for what concerns the operator. */
 export const OPERATOR = NIL_ID;
 
 export type Change = {
@@ -12,21 +12,21 @@ export type Change = {
 };
 
 /**
- * What its snapshot sees and the one before it did not: a transaction that runs on holds nobody up.
- * Everything that transactions below `until` changed is seen, and nothing they did can come later.
+ * What this snapshot sees and the previous one did not, so a long transaction delays nobody. All
+ * changes by transactions below `until` have been seen; none of those can add more.
  */
 export type Look = { changes: Change[]; snapshot: string; until: string; atMs: number };
 
 /** A watch lapses by itself when its node dies. */
 const WATCH_SECONDS = 30;
-/** How long changes are kept once they are seen: for those who come back, and for nodes that hang. */
+/** How long changes are kept after they were seen: for streams that resume, and nodes that hang. */
 export const KEPT_MS = 60_000;
-/** Who comes back within this time has missed nothing that is not kept. */
+/** A stream that resumes within this time finds all it missed still kept. */
 export const RESUMABLE_MS = 45_000;
 
 /**
- * Begins or goes on watching accounts. Answers since when nothing was missed, by account, and a
- * transaction: who accepts or moves messages in a later one sees that somebody watches.
+ * Starts or renews the watch of accounts. Returns, per account, since when nothing was missed, and
+ * a transaction: any later one that accepts or moves messages sees that somebody watches.
  */
 export async function watchAccounts(
   db: Queryable,
@@ -46,7 +46,7 @@ export async function watchAccounts(
   };
 }
 
-/** What changed since the look with the snapshot `seen`, in any account that is watched. */
+/** What changed, in any watched account, since the look with the snapshot `seen`. */
 export async function lookAtChanges(db: Queryable, seen: string | null): Promise<Look> {
   const rows = await db.query<Partial<Change> & Omit<Look, "changes" | "atMs"> & { at: Date }>(sql`
     with here as (
@@ -64,7 +64,7 @@ export async function lookAtChanges(db: Queryable, seen: string | null): Promise
   return { changes, snapshot: first.snapshot, until: first.until, atMs: first.at.getTime() };
 }
 
-/** Of one account, since the look that ended at `from`: for a stream that comes back. */
+/** Changes of one account since the look that ended at `from`, for a stream that resumes. */
 export function findChanges(
   db: Queryable,
   { accountId, from }: { accountId: string; from: string },
@@ -76,7 +76,7 @@ export function findChanges(
      order by at`);
 }
 
-/** Those that a look saw `KEPT_MS` ago. What a long transaction wrote is old when it is first seen. */
+/** Deletes changes seen `KEPT_MS` ago. A long transaction's changes are old when first seen. */
 export async function forgetChanges(db: Queryable, seen: string): Promise<void> {
   await db.query(sql`
     delete from watched_changes
