@@ -107,7 +107,7 @@ const rotateSecret = command({
   },
 });
 
-/** Only two secrets sign at a time: a receiver that still checks with the older one would refuse everything. */
+/** Only two secrets sign at a time: receivers that still verify with the older would refuse all. */
 function refuseUnconfirmed(previousUntil: Date): never {
   throw new CommandFailure(
     `Two secrets are signing now: the older one signs until ${previousUntil.toISOString()}, and another rotation would drop it now. Receivers that still use it would refuse every webhook until they have a newer one. Wait until then, or confirm with --drop-previous.`,

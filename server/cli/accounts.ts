@@ -4,7 +4,7 @@ import { CommandFailure } from "./command.ts";
 import { required } from "./input.ts";
 import { id } from "./input-values.ts";
 
-/** The account that a command is about. */
+/** The account that a command acts on. */
 export const accountOption = required("ID", id, "The account's id; see account list.");
 
 export async function requireAccount(db: Queryable, accountId: string): Promise<AccountRow> {
@@ -18,7 +18,7 @@ export function unknownAccount(accountId: string): never {
   );
 }
 
-/** The name of an account or a key. */
+/** A name for an account or a key. */
 export function chosenName(value: string): string {
   const [fault] = nameFaults(value);
   if (fault !== undefined) throw new Error(fault);

@@ -143,7 +143,7 @@ function receiptRule({ receipt_id: rule }: Record<string, unknown>): string {
   return JSON.stringify(rule ?? "exact");
 }
 
-/** Real ones that a route for all numbers has already: without them, the hint would take them off it. */
+/** Real carriers already on the default route; the hint keeps them, as it replaces the route. */
 async function carriersOfEveryNumber(db: Queryable): Promise<string[]> {
   const { carrierIds = [] } = (await listRoutes(db)).find(({ prefix }) => prefix === "") ?? {};
   const carriers = await listCarriers(db);
@@ -153,7 +153,7 @@ async function carriersOfEveryNumber(db: Queryable): Promise<string[]> {
   });
 }
 
-/** What an SMPP carrier is made of, checked; what is only unusual is said. */
+/** The settings and password of an SMPP carrier, checked; unusual values only give a warning. */
 async function readSmpp(given: Record<string, unknown>, context: Context) {
   const password = await readPassword(context);
   const { host, port } = given;
@@ -180,10 +180,10 @@ function requireSettings(given: Record<string, unknown>): { warnings: string[] }
   throw new CommandFailure(faults.join("\n"));
 }
 
-/** Nodes take a new carrier up within a second and say how it goes soon after. */
+/** Nodes pick up a new carrier within a second and report its state soon after. */
 const FIRST_STATE_MS = 5_000;
 
-/** How the carrier does on the nodes that run; `unknown` where none does. */
+/** The carrier's state on the running nodes; `unknown` if none is running. */
 async function firstState(
   context: Context,
   carrierId: string,

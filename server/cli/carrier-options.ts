@@ -12,15 +12,15 @@ function carrierName(value: string): string {
   return value;
 }
 
-/** Host and port are one option, `--smpp HOST:PORT`. */
+/** Host and port are given together, as `--smpp HOST:PORT`. */
 const described = describeSmppSettings().filter(({ name }) => name !== "host" && name !== "port");
 
-/** Every setting of an SMPP carrier as an option: its name with dashes. */
+/** Every setting of an SMPP carrier as an option, its name written with dashes. */
 export const carrierOptions: Inputs = Object.fromEntries(
   described.map((setting) => [setting.name, unless("simulator", asInput(setting))]),
 );
 
-/** The same for a carrier that is there: nothing is asked for, and what is left out stays as it is. */
+/** The same for an existing carrier: nothing is required, and what is left out stays as it is. */
 export const changedOptions: Inputs = Object.fromEntries(
   described.map((setting) => [
     setting.name,
@@ -28,14 +28,14 @@ export const changedOptions: Inputs = Object.fromEntries(
   ]),
 );
 
-/** A setting that can go back to its default. */
+/** A setting that can be reset to its default. */
 export function settingWithDefault(option: string): string {
   const name = option.replaceAll("-", "_");
   if (described.some((each) => each.name === name && !each.isRequired)) return name;
   throw new Error(`must be an option of carrier add that may be left out, not "${option}".`);
 }
 
-/** The settings that were given, by their names. */
+/** The settings that were given, by name. */
 export function givenSettings(given: Record<string, unknown>): Record<string, unknown> {
   const entries = described.map(({ name }) => [name, given[name]] as const);
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
@@ -53,7 +53,7 @@ function asInput(setting: SettingDescription): Input {
   };
 }
 
-/** Kept as it was given, once it is known to be right. */
+/** Checks the value, but returns it as it was given. */
 function readSetting({ kind, parse }: SettingDescription, text: string): unknown {
   const value = kind === "flag" ? "on" : kind === "file" ? readFile(text) : text;
   try {

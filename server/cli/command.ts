@@ -2,40 +2,40 @@ import type { Clock, Database, Log, Secret, SecretBox } from "#platform";
 import type { Inputs, Values } from "./input.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** One thing the command line can do, as data: help, checks, docs and dispatch are made from it. */
+/** One command of the command line, as data: help, checks, docs and dispatch are made from it. */
 export type Command<Arguments extends Inputs = Inputs, Options extends Inputs = Inputs> = {
   /** The words that call it, such as `account create`. */
   name: string;
   summary: string;
-  /** Keys are the placeholders' names in `run`; the last may be repeatable. */
+  /** The keys name the values in `run`; the last argument may be repeatable. */
   arguments: Arguments;
   options: Options;
-  /** The shape of its JSON; null where it prints none. */
+  /** The shape of its JSON; null if it prints none. */
   prints: string | null;
-  /** Without the name of the program. */
+  /** Without the program's name. */
   examples: readonly string[];
   /** Further help, such as the list of settings. */
   details?: (program: Program) => string;
-  /** It runs until a stop signal, and ends by itself when one comes. */
+  /** It runs until a stop signal, and ends by itself on one. */
   isService?: boolean;
-  /** What it did; undefined where it wrote its own output. */
+  /** The result; undefined if the command wrote its own output. */
   run(given: Values<Arguments> & Values<Options>, context: Context): Promise<Result | undefined>;
 };
 
-/** What a command has to say: for programs, and for people. */
+/** A command's result, for programs and for people. */
 export type Result = {
   json: object;
   text: string;
-  /** The command worked, and what it found is bad: the exit code says so. */
+  /** The command worked but found something bad: the exit code says so. */
   isFault?: boolean;
 };
 
-/** A command whose inputs are known only to itself. */
+/** A command whose input types are known only to itself. */
 export type AnyCommand = Omit<Command, "run"> & {
   run(given: Record<string, unknown>, context: Context): Promise<Result | undefined>;
 };
 
-/** Keeps the types of the inputs, so that `run` is typed by them. */
+/** Infers the types of the inputs, so that `run` is typed by them. */
 export function command<
   const Arguments extends Inputs = Record<never, never>,
   const Options extends Inputs = Record<never, never>,
@@ -58,23 +58,23 @@ export type Context = {
   installation(migrations?: MigrationsMode): Promise<Installation>;
 };
 
-/** What the program is made of, as far as its command line must know. */
+/** What the command line needs to know of the program. */
 export type Program = {
   version: string;
   clock: Clock;
-  /** As the reference page shows them. */
+  /** In the form that the reference page shows. */
   settings: readonly SettingText[];
   start(): Promise<void>;
   /** Throws one error that names every wrong setting. */
   readSettings(): Settings;
   open(migrations: MigrationsMode): Promise<Installation>;
-  /** Aborts on the first stop signal; registers for it when it is called. */
+  /** Aborts on the first stop signal; calling it registers the handlers. */
   stopSignal(): AbortSignal;
 };
 
 export type SettingText = { name: string; fallback: string; meaning: string };
 
-/** A database that lacks migrations is refused, brought up to date, or taken as it is. */
+/** Whether missing migrations are an error, are applied, or are ignored. */
 export type MigrationsMode = "required" | "apply" | "unchecked";
 
 /** The settings that commands use. */
@@ -98,34 +98,34 @@ export type Settings = {
   redactTextDays: number;
 };
 
-/** The database of an installation: a running service's, or started for the occasion. */
+/** The database of an installation: that of a running service, or one started for this command. */
 export type Installation = {
   settings: Settings;
-  /** Where people find the dashboard. */
+  /** The address where people find the dashboard. */
   publicUrl: string;
   url: string;
   isEmbedded: boolean;
-  /** No service runs on this data folder, and none can start before the command ends. */
+  /** No service runs on this data folder, and none can start before the command has ended. */
   isAlone: boolean;
   /**
-   * Whether the database that was away is there again. The embedded one is asked for by its process: a
-   * port that it left may be somebody else's, who must not be shown the password.
+   * Whether a lost database is back. An embedded one is checked by its process: another program may
+   * have taken its port, and must not be sent the password.
    */
   isBack(): Promise<boolean>;
   db: Database;
   log: Log;
-  /** What opening it has applied. */
+  /** The migrations that opening it has applied. */
   applied: readonly string[];
   compareMigrations(): Promise<{ missing: string[]; newer: string[] }>;
-  /** Seals and opens secrets; fails where the key at hand is not the one this database is used with. */
+  /** Seals and opens secrets; fails if our key is not the one this database is used with. */
   secrets(): Promise<SecretBox>;
   close(): Promise<void>;
 };
 
-/** An expected end of a command: one sentence that says what to do, shown without a stack. */
+/** A command's expected failure: one sentence that says what to do, shown without a stack trace. */
 export class CommandFailure extends Error {
   override name = "CommandFailure";
 }
 
-/** Who the audit log names for what is done from the terminal. */
+/** The actor in the audit log for everything done in the terminal. */
 export const ACTOR = "cli";

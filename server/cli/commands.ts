@@ -1,8 +1,8 @@
 import type { AnyCommand } from "./command.ts";
 
 /**
- * Every command by the first word of its name, in the order in which help lists them. Each is loaded
- * when it is called, with the rooms it asks: a command that books credits needs no carriers.
+ * All commands by the first word of their names, in the order of the help. Each group, with the
+ * rooms it needs, is loaded only when called: a command that books credits loads no carriers.
  */
 const groups: Record<string, () => Promise<readonly AnyCommand[]>> = {
   start: async () => (await import("./service-commands.ts")).startCommands,
@@ -23,7 +23,7 @@ const groups: Record<string, () => Promise<readonly AnyCommand[]>> = {
   smsc: async () => (await import("./smsc-command.ts")).smscCommands,
 };
 
-/** The commands that begin with a word; all of them where none does. */
+/** The commands that begin with this word; all commands if it is unknown or left out. */
 export async function loadCommands(word?: string): Promise<readonly AnyCommand[]> {
   if (word !== undefined && Object.hasOwn(groups, word)) return groups[word]?.() ?? [];
   const loaded = await Promise.all(Object.values(groups).map((load) => load()));

@@ -69,12 +69,12 @@ function line(value: string): string {
   return value;
 }
 
-/** Whether the booking may have been committed, though the answer to that was lost. */
+/** Whether the booking may have been committed although the answer was lost. */
 function isDoubtful(error: unknown): error is DatabaseUnavailable {
   return error instanceof DatabaseUnavailable && error.unknownBackend !== undefined;
 }
 
-/** Far more than anyone sells, and far from where sums of them stop being exact. */
+/** Far more than anyone sells, and far below where sums stop being exact. */
 const MAX_AMOUNT = 1_000_000_000_000;
 
 function amount(value: string): number {

@@ -53,7 +53,7 @@ function readSettings({ program }: Context): Settings | Check {
   }
 }
 
-/** Looking must change nothing: a database that was never made is not made here. */
+/** Examining must change nothing: if there is no database yet, do not create one. */
 async function examineDatabase(context: Context, settings: Settings): Promise<Check[]> {
   if (!settings.databaseUrl && !(await hasCluster(settings)))
     return [ok("database", `None yet: the first start makes it in ${settings.dataDir}.`)];
@@ -90,7 +90,7 @@ async function examineContents(installation: Installation, clock: Clock): Promis
   ];
 }
 
-/** Where no key was ever made there is nothing to compare, and none is made here. */
+/** If no key was ever made, there is nothing to compare, and none is made here. */
 async function openSecrets({
   db,
   settings,

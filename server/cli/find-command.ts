@@ -2,7 +2,7 @@ import { nearest } from "#platform";
 import type { AnyCommand } from "./command.ts";
 import { overview } from "./help.ts";
 
-/** The command with the most words that the line begins with. */
+/** The command with the longest name that the line begins with. */
 export function findCommand(
   commands: readonly AnyCommand[],
   words: readonly string[],
@@ -19,7 +19,7 @@ type Line = {
   version: string;
 };
 
-/** A line that names no command: help where it was asked for, otherwise what is wrong with it. */
+/** For a line that names no command: help if it was asked for, otherwise what is wrong. */
 export function explainLine({ commands, words, wantsHelp, version }: Line) {
   const end = words.findIndex((word) => word.startsWith("-"));
   const named = end < 0 ? words : words.slice(0, end);

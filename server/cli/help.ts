@@ -4,7 +4,7 @@ import { everywhere } from "./read-arguments.ts";
 
 const WIDTH = 100;
 
-/** `posthorn account create --name N [--credits C]`. */
+/** For example, `posthorn account create --name N [--credits C]`. */
 export function usage({ name, arguments: places, options }: AnyCommand): string {
   const words = Object.values(places).map(({ placeholder, isRepeatable, isRequired }) => {
     const word = `${placeholder}${isRepeatable ? "…" : ""}`;
@@ -48,7 +48,7 @@ export function commandHelp(command: AnyCommand, program: Program): string {
   ]);
 }
 
-/** All commands, or those that begin with the words of a group. */
+/** All commands, or those of one group. */
 export function overview(commands: readonly AnyCommand[], group: string, version: string): string {
   const shown = commands.filter(({ name }) => group === "" || name.startsWith(`${group} `));
   const title =
@@ -65,7 +65,7 @@ export function overview(commands: readonly AnyCommand[], group: string, version
   ]);
 }
 
-/** With many options the line would hide what must be given. */
+/** With many options, a full line would hide the required ones. */
 function shortUsage(command: AnyCommand): string {
   const whole = usage(command);
   if (whole.length <= 2 * WIDTH) return whole;

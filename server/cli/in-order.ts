@@ -1,9 +1,9 @@
 import { narrowGate } from "#platform";
 
-/** Under way at once: a receiver on a developer's machine gets no more of them side by side. */
+/** Runs at most so many at once, to spare a receiver on a developer's machine. */
 const MAX_RUNNING = 32;
 
-/** Runs work side by side, but what concerns one message one after the other. */
+/** Runs work in parallel, but the work of one message in order. */
 export function inOrderPerMessage() {
   const tails = new Map<string, Promise<void>>();
   const gate = narrowGate(MAX_RUNNING, Number.POSITIVE_INFINITY);
@@ -19,7 +19,7 @@ export function inOrderPerMessage() {
   }
 
   return {
-    /** Never waits itself: whoever hands work in must be free to go on reading. */
+    /** Never waits: the caller must be free to go on reading. */
     add(messageId: string, work: () => Promise<void>): void {
       size += 1;
       const turn = (tails.get(messageId) ?? Promise.resolve()).then(() => inPlace(work));
@@ -30,10 +30,10 @@ export function inOrderPerMessage() {
       tails.set(messageId, ended);
     },
 
-    /** What has not ended yet. */
+    /** How much has not finished yet. */
     size: () => size,
 
-    /** Resolves when all of it has ended. */
+    /** Resolves once all of it has finished. */
     async idle(): Promise<void> {
       await Promise.all(tails.values());
     },

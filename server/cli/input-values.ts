@@ -1,6 +1,6 @@
 import { readId, readTime } from "#platform";
 
-// Each takes the text of an argument, and throws an error that goes on from its name: "must be …".
+// Each parses the text of an argument; its error continues the argument's name: "must be …".
 
 export { oneOf, text, wholeNumber } from "#platform";
 
@@ -12,7 +12,7 @@ export function id(value: string): string {
   return read;
 }
 
-/** The start of a number; empty for all numbers. */
+/** The first digits of a number; empty for all numbers. */
 export function prefix(value: string): string {
   const digits = value.replace(/^\+/, "");
   if (!/^\d{0,15}$/.test(digits)) {
@@ -46,7 +46,7 @@ export function durationMs(value: string): number {
   return ms;
 }
 
-/** A time, or a distance from now whose direction the command knows. */
+/** A time, or a distance from now; the command knows in which direction. */
 export type Moment = { at: Date } | { distanceMs: number };
 
 export function moment(value: string): Moment {

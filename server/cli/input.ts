@@ -1,18 +1,18 @@
-/** Takes the text of an argument or option; throws an Error that goes on from its name: "must be …". */
+/** Parses the text of an argument or option; its Error continues the name: "must be …". */
 export type Parse<Value> = (text: string) => Value;
 
-/** An argument or option of a command: help, checks and types are made from it. */
+/** An argument or option of a command; help, checks and types are made from it. */
 export type Input<Value = unknown> = {
-  /** Stands for the value in help texts, such as ID; null for a flag. */
+  /** Stands for the value in help texts, for example ID; null for a flag. */
   placeholder: string | null;
   meaning: string;
   isRequired: boolean;
   isRepeatable: boolean;
-  /** What holds where nothing is given. */
+  /** The default, as the help shows it. */
   fallback: string | null;
-  /** The flag or argument that makes it meaningless: neither asked for nor taken where that one is given. */
+  /** The key of an input that excludes this one: this is then neither required nor allowed. */
   unless?: string;
-  /** All texts that were given, in order. */
+  /** Receives all texts that were given, in order. */
   read(texts: readonly string[]): Value;
 };
 
@@ -50,7 +50,7 @@ export function withFallback<Value>(
   return { ...ONCE, placeholder, meaning, isRequired: false, fallback, read };
 }
 
-/** Given once or more often. */
+/** May be given several times, but at least once. */
 export function several<Value>(
   placeholder: string,
   parse: Parse<Value>,
@@ -68,7 +68,7 @@ function isGiven(texts: readonly string[]): boolean {
   return texts.length > 0;
 }
 
-/** Belongs to what the flag or argument of this key stands against. */
+/** Excluded by the flag or argument that has this key. */
 export function unless<Value>(rivalKey: string, input: Input<Value>): Input<Value | undefined> {
   const read = (texts: readonly string[]) => (texts.length === 0 ? undefined : input.read(texts));
   return { ...input, unless: rivalKey, read };

@@ -37,7 +37,7 @@ const listen = command({
         else terminal.print(textLine(event, forwarded));
       };
       let isTold = false;
-      // Never waits for the receiver: what is not read in time is swept from the database.
+      // Do not wait for the receiver: events not read in time are deleted from the database.
       for await (const event of followEvents(deps, follow)) {
         if (queue.size() < MAX_WAITING) {
           queue.add(event.messageId, async () => {
@@ -65,7 +65,7 @@ const listen = command({
 const NOTHING_TO_HEAR =
   "No service is running, so there are no events. Start it first, with: npm start";
 
-/** In memory for a receiver slower than the events; with their bodies some 100 MB. */
+/** For receivers slower than the events: so many wait in memory, some 100 MB with their bodies. */
 const MAX_WAITING = 50_000;
 
 const TOO_SLOW = `The receiver is too slow: ${MAX_WAITING} events are waiting for it. Further ones are shown here, but not forwarded until it has caught up.`;
@@ -83,7 +83,7 @@ function openForwarder({ clock }: Context, url: string) {
   return opened;
 }
 
-/** The body as text holds its exact octets: they are UTF-8, and signed as they are. */
+/** The body as text loses nothing: its bytes are UTF-8, and are signed exactly as they are. */
 function jsonOf(event: SignedEvent, forwarded: Forwarding | null) {
   const { event: name, messageId, status, body, headers } = event;
   return { event: name, messageId, status, body: body.toString(), headers, forwarded };

@@ -6,7 +6,7 @@ import { facts } from "./table.ts";
 
 type Words = { name: string; summary: string; example: string };
 
-/** Nodes look every second and report every other; what they have begun may take a carrier longer. */
+/** Nodes look every second and report every two; a submit under way may take longer. */
 const WAIT_MS = 10_000;
 
 function notYet(nodes: number): string {

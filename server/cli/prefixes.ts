@@ -7,7 +7,7 @@ export const prefixArgument = required(
   'First digits of the numbers, such as 49; "" for all.',
 );
 
-/** As it is typed: an empty one would not be seen. */
+/** As it is typed: quoted if empty, as nothing would be seen otherwise. */
 export function shownPrefix(prefix: string): string {
   return prefix === "" ? '""' : prefix;
 }

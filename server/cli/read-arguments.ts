@@ -3,7 +3,7 @@ import { messageOf, nearest } from "#platform";
 import type { AnyCommand } from "./command.ts";
 import { flag, type Input, type Inputs, optionName } from "./input.ts";
 
-/** What every command takes besides its own options. */
+/** The options that every command takes. */
 export const everywhere = {
   json: flag("Print one JSON object; the default if standard output is not a terminal."),
   help: flag("Show this help."),
@@ -15,10 +15,10 @@ export type Read =
 
 type Token = ReturnType<typeof tokenize>[number];
 type OptionToken = Extract<Token, { kind: "option" }>;
-/** An input with its key in `given` and the texts that the command line holds for it. */
+/** An input with its key in `given` and the texts given for it on the command line. */
 type Filled = { key: string; label: string; input: Input; texts: string[] };
 
-/** Reads what follows a command's name, or names everything that is wrong with it at once. */
+/** Reads what follows the command's name, or reports everything wrong with it at once. */
 export function readArguments(command: AnyCommand, argv: readonly string[]): Read {
   const known = { ...command.options, ...everywhere };
   const options = fill(known, (key) => `--${optionName(key)}`);
@@ -35,7 +35,7 @@ export function readArguments(command: AnyCommand, argv: readonly string[]): Rea
   return faults.length > 0 ? { outcome: "wrong", faults } : { outcome: "read", given };
 }
 
-/** Hands the options their texts; what is left are the words for the arguments. */
+/** Assigns texts to the options; the remaining words are for the arguments. */
 function takeOptions(tokens: Token[], options: Filled[]): { words: string[]; faults: string[] } {
   const byName = new Map(options.map((option) => [option.label, option]));
   const faults: string[] = [];
@@ -50,7 +50,7 @@ function takeOptions(tokens: Token[], options: Filled[]): { words: string[]; fau
       : unknownOption(token, [...byName.keys()]);
     if (fault === undefined) continue;
     faults.push(fault);
-    // What follows a misplaced option belongs to it, and must not be blamed as an argument.
+    // The value after an unexpected option belongs to it, so do not report it as an argument too.
     const hasTaken = token.value !== undefined && !token.inlineValue;
     strayIndex = token.index + (hasTaken ? 2 : 1);
   }
@@ -66,7 +66,7 @@ function fill(inputs: Inputs, label: (key: string) => string): Filled[] {
   }));
 }
 
-/** Not strict: the parser stops at the first fault, and people want to hear of all of them. */
+/** Not strict: the parser would stop at the first fault, and people want to see all of them. */
 function tokenize(known: Inputs, argv: readonly string[]) {
   const options = Object.entries(known).map(([key, { placeholder }]) => {
     const type = placeholder === null ? ("boolean" as const) : ("string" as const);
@@ -82,13 +82,13 @@ function tokenize(known: Inputs, argv: readonly string[]) {
   return tokens.flatMap((token, n) => {
     const value = argv[token.index] ?? "";
     if (token.kind !== "option" || !NEGATIVE.test(value)) return [token];
-    // The parser makes an option out of each of its characters.
+    // The parser splits this into one option per character; keep only the first, as a word.
     const isFirst = tokens[n - 1]?.index !== token.index;
     return isFirst ? [{ kind: "positional" as const, index: token.index, value }] : [];
   });
 }
 
-/** No option begins like this: it is meant as a number. */
+/** No option begins like this, so it is a number. */
 const NEGATIVE = /^-\d/;
 
 function unknownOption({ rawName }: OptionToken, names: string[]): string {
@@ -108,7 +108,7 @@ function takeOption(
     texts.push("");
     return undefined;
   }
-  // `--name --credits 5` has forgotten the name; `--name=--credits` means it.
+  // In `--name --credits 5` the name is missing; `--name=--credits` is meant literally.
   const isForgotten = value === undefined || (!inlineValue && known.has(value));
   if (isForgotten) return `${label} needs a value: ${label} ${input.placeholder}.`;
   texts.push(value);

@@ -38,7 +38,7 @@ export const removeCarrierCommand = command({
   },
 });
 
-/** What waits may have no other way: that is to be known before, since a carrier does not come back. */
+/** Waiting messages may have no other route, and removal is final: so refuse before it. */
 async function refuseWhileWaitedFor(
   db: Queryable,
   { carrierId, name }: { carrierId: string; name: string },

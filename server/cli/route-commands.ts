@@ -29,7 +29,7 @@ const set = command({
     const carriers = [...new Set(names)];
     const change = { actor: ACTOR, now: context.clock.now() };
     const meant = await db.transaction(async (tx) => {
-      // First, so that no carrier is removed between the look at it and the route.
+      // Lock first, so that no carrier is removed between this check and setting the route.
       await lockRouting(tx);
       const known = await listCarriers(tx);
       const found = carriers.map((name) => requireCarrier(known, name));
@@ -73,7 +73,7 @@ const remove = command({
   },
 });
 
-/** Who gets the numbers of routes that have ended: that must not be found out by a client. */
+/** Says who serves the numbers of removed routes, so that clients are not the first to know. */
 export async function sayWhoServes(context: Context, ended: readonly string[]): Promise<void> {
   const { db } = await context.installation();
   const routes = await listRoutes(db);
@@ -90,7 +90,7 @@ export async function sayWhoServes(context: Context, ended: readonly string[]): 
   warnOfUnserved(context, routes);
 }
 
-/** Without a default route, most numbers may have none. */
+/** Without a default route, most numbers may have no route at all. */
 function warnOfUnserved({ terminal }: Context, routes: readonly Route[]): void {
   if (routes.some((route) => route.prefix === "")) return;
   const others = routes.length === 0 ? "All numbers" : "Numbers with no other prefix";

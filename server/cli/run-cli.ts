@@ -13,12 +13,12 @@ import { commandHelp } from "./help.ts";
 import { readArguments } from "./read-arguments.ts";
 import { type Streams, terminalOn } from "./terminal.ts";
 
-/** What a shell sees: it worked, it failed, it was called wrongly, it was interrupted. */
+/** Exit codes: the command worked, failed, was called wrongly, or was interrupted. */
 export const EXIT = { worked: 0, failed: 1, wrongCall: 2, interrupted: 130 } as const;
 
 type Call = { program: Program; argv: readonly string[]; streams: Streams };
 
-/** Runs one command and answers the exit code. Nothing it opened is left behind. */
+/** Runs one command and returns the exit code. It closes everything that it opened. */
 export async function runCli({ program, argv, streams }: Call): Promise<number> {
   const { words, wantsHelp, wantsJson } = readLine(argv);
   const terminal = terminalOn(streams, wantsJson);
@@ -48,7 +48,7 @@ export async function runCli({ program, argv, streams }: Call): Promise<number> 
   return EXIT.wrongCall;
 }
 
-/** Help and JSON may be asked for anywhere, also before the command. */
+/** The options for help and JSON may stand anywhere, even before the command. */
 function readLine(argv: readonly string[]) {
   const end = argv.indexOf("--");
   const asked = new Set(end < 0 ? argv : argv.slice(0, end));
@@ -60,14 +60,14 @@ function readLine(argv: readonly string[]) {
   };
 }
 
-/** Whether the command of this name lists or shows what the other one changes. */
+/** Whether `reader` lists or shows what this command changes. */
 function isShownBy({ name }: AnyCommand, reader: string): boolean {
   const group = name.split(" ").slice(0, -1);
   return ["list", "show"].some((word) => reader === [...group, word].join(" "));
 }
 
 type Performance = Pick<Context, "program" | "terminal"> & {
-  /** Where it is seen what the command has done; of one that only reads there is none. */
+  /** The command that shows what this one has changed; undefined for one that only reads. */
   shows: AnyCommand | undefined;
 };
 
@@ -91,7 +91,7 @@ async function perform(
   const installation = (mode: MigrationsMode = "required") => (opened ??= open(mode));
   const context = { program, clock: program.clock, terminal, signal, installation };
   try {
-    // It may come before the command begins.
+    // The signal may come before the command begins.
     signal.throwIfAborted();
     const running = command.run(given, context);
     const result = await (command.isService ? running : untilAborted(running, signal));
@@ -99,7 +99,7 @@ async function perform(
     else if (result) terminal.print(result.text);
     return result?.isFault ? EXIT.failed : EXIT.worked;
   } catch (error) {
-    // A service that was asked to stop has done so.
+    // For a service, stopping on a signal is success.
     if (signal.aborted) return command.isService ? EXIT.worked : EXIT.interrupted;
     terminal.say(explainError(error, { shows, hasCommitted }));
     return EXIT.failed;
@@ -111,7 +111,7 @@ async function perform(
   }
 }
 
-/** A stop signal ends the wait, so that what was opened is closed. */
+/** A stop signal ends the wait, so that everything opened gets closed. */
 async function untilAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
   const aborted = Promise.withResolvers<never>();
   const abort = () => aborted.reject(new Error("interrupted"));

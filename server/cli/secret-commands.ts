@@ -16,7 +16,7 @@ const reseal = command({
         "SECRET_KEY_PREVIOUS is not set, so nothing encrypted with the old key can be opened. Set it to the old key, and SECRET_KEY to the new one.",
       );
     const box = await secrets();
-    // What is sealed anew stays so: a command cut short is simply run again.
+    // What was resealed stays so: if the command is interrupted, simply run it again.
     const resealed = {
       signingSecrets: await resealSigningSecrets(db, box),
       carrierPasswords: await resealCarriers(db, box),

@@ -50,7 +50,7 @@ const send = command({
     'send --account 019a85c2-5b00-7abc-8def-0123456789ab --to 4915112345678 --text "Hello" --watch',
   ],
   async run({ account, to, sendAt: wish, watch, timeout, idempotencyKey, ...fields }, context) {
-    // Repeated a moment later, it would be another message.
+    // A relative time would differ on a repeat, so the key would not match the same message.
     if (idempotencyKey !== undefined && wish && !("at" in wish))
       throw new CommandFailure("With --idempotency-key, --send-at must be an ISO time.");
     const { db } = await context.installation();
@@ -68,7 +68,7 @@ const send = command({
   },
 });
 
-/** Whoever thinks that it failed sends it again. */
+/** Otherwise the user may think that it failed, and send it again. */
 function lostOfSight({ message_id }: MessageRow) {
   return (error: unknown): never => {
     if (!(error instanceof DatabaseUnavailable)) throw error;

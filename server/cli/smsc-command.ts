@@ -77,9 +77,9 @@ type Script = {
   hexIds: boolean;
 };
 
-/** ESME_RINVCMDID, as one that does not know the command. */
+/** ESME_RINVCMDID, as from an SMSC that does not know the command. */
 const NACK: Reply = { nack: 0x03 };
-/** By so much a receipt that overtakes its answer comes before it. */
+/** How long before its answer a receipt comes if it overtakes it. */
 const AHEAD_MS = 300;
 
 function asScripted(script: Script, clock: Clock): SmscOptions {
@@ -96,7 +96,7 @@ function asScripted(script: Script, clock: Clock): SmscOptions {
   };
 }
 
-/** The words of a carrier, of which any will do. */
+/** Receipt states of a carrier, of which any may be used. */
 function words(value: string): string[] {
   const states = value.split(",").map((word) => word.trim());
   if (!states.every((word) => /^[A-Z]{1,10}$/.test(word)))

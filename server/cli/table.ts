@@ -1,4 +1,4 @@
-/** Rows in aligned columns for people; programs get JSON. */
+/** Aligned columns for people; programs get JSON. */
 export function table(columns: readonly string[], rows: readonly (readonly unknown[])[]): string {
   if (rows.length === 0) return "None.";
   const cells = [columns, ...rows.map((row) => row.map(cell))];
@@ -13,7 +13,7 @@ export function table(columns: readonly string[], rows: readonly (readonly unkno
     .join("\n");
 }
 
-/** Names and values under each other, for one thing. */
+/** Names and values of one thing, a line each. */
 export function facts(values: Record<string, unknown>): string {
   const rows = Object.entries(values).map(([name, value]) => [name, cell(value)] as const);
   const indent = Math.max(...rows.map(([name]) => name.length)) + 2;
@@ -25,7 +25,7 @@ function cell(value: unknown): string {
   if (value instanceof Date) return value.toISOString();
   if (Array.isArray(value)) return value.map(cell).join(", ");
   const text = typeof value === "string" ? value : JSON.stringify(value);
-  // What others wrote must not steer the terminal.
+  // Text from other parties must not control the terminal.
   return text.replaceAll(/\p{Cc}/gu, "\uFFFD");
 }
 

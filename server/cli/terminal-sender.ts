@@ -13,14 +13,14 @@ type TerminalSendRequest = {
   idempotencyKey: string | undefined;
 };
 
-/** Accepts a message by the same way as the API; whichever node sends takes it from the queue. */
+/** Accepts a message in the same way as the API; any node that sends takes it from the queue. */
 export async function sendFromTerminal(
   context: Context,
   { accountId, body, idempotencyKey }: TerminalSendRequest,
 ): Promise<MessageRow> {
   const deps = sendDeps(context, await context.installation());
   const sender = { accountId, keyId: null, actor: ACTOR };
-  // Who gave none is told this one where it is not known whether the message was accepted.
+  // Without a key given, this one is shown if it is unknown whether the message was accepted.
   const key = idempotencyKey ?? newId(context.clock.now().getTime());
   try {
     const sent = await sendMessages(deps, sender, { body, idempotencyKey: key });
@@ -60,12 +60,12 @@ function sendDeps({ clock }: Context, installation: Installation) {
 }
 
 function doubt(key: string, { sendAt }: NewMessage): string {
-  // A time from now on would be another one by then.
+  // A time relative to now would mean another time by then.
   const at = sendAt ? ` --send-at ${sendAt}` : "";
   return `The connection to the database was lost before it answered. The message may have been accepted. Repeat the command with --idempotency-key ${quoted(key)}${at} to send it only once.`;
 }
 
-/** What the API would answer, with the names of options instead of fields. */
+/** What the API would answer, with names of options in place of fields. */
 function sentences({ code, message, details }: Problem, accountId: string): string {
   const lines = details.map(({ field, message }) =>
     field === null ? message : `--${field === "recipient" ? "to" : optionName(field)}: ${message}`,
@@ -74,7 +74,7 @@ function sentences({ code, message, details }: Problem, accountId: string): stri
   return [...(lines.length > 0 ? lines : [message]), ...fix].join("\n");
 }
 
-/** Who sits at the terminal can do what a client of the API must ask the operator for. */
+/** A user at the terminal can do what an API client must ask the operator for. */
 function fixOf(code: ErrorCode, accountId: string): string {
   if (code === "CREDITS_INSUFFICIENT")
     return `Add some with: npx posthorn credits add --account ${accountId} --amount N --note TEXT`;

@@ -3,7 +3,7 @@ import { PassThrough } from "node:stream";
 import { test } from "node:test";
 import { terminalOn } from "./terminal.ts";
 
-/** A keyboard that notes whether it shows what is typed. */
+/** A keyboard that records whether it echoes what is typed. */
 function keyboard() {
   const raw: boolean[] = [];
   const setRawMode = (isRaw: boolean) => void raw.push(isRaw);
@@ -81,7 +81,7 @@ test("JSON cannot steer the terminal either, and means what it meant", () => {
   assert.ok(line.includes("ü€😀"));
 });
 
-/** Standard input that no keyboard is. */
+/** Standard input that is not a keyboard. */
 function file() {
   const streams = {
     input: new PassThrough(),

@@ -4,15 +4,15 @@ import { CommandFailure } from "./command.ts";
 
 /** Where a command reads and writes. */
 export type Terminal = {
-  /** Whether results are JSON: asked for by `--json`, or because nobody is looking. */
+  /** Whether results are JSON: because of `--json`, or because standard output is no terminal. */
   isJson: boolean;
-  /** Results, on standard output. */
+  /** Prints a result to standard output. */
   print(text: string): void;
-  /** The same as one line of JSON. */
+  /** Prints a result as one line of JSON. */
   printJson(value: unknown): void;
-  /** Prose and progress, on standard error. */
+  /** Writes prose and progress to standard error. */
   say(text: string): void;
-  /** Standard input, but for its last line end: for secrets, which must not stand on the command line. */
+  /** Reads standard input but its last newline: for secrets, which do not belong in arguments. */
   readSecret(): Promise<string>;
 };
 
@@ -22,7 +22,7 @@ export type Streams = {
   errors: NodeJS.WritableStream;
 };
 
-/** More than any password or key has; a longer input is a mistake. */
+/** More than any password or key needs; a longer input is a mistake. */
 const MAX_INPUT = 64 * 1024;
 
 export function terminalOn(streams: Streams, wantsJson: boolean): Terminal {
@@ -32,7 +32,7 @@ export function terminalOn(streams: Streams, wantsJson: boolean): Terminal {
     isJson: wantsJson || output.isTTY !== true,
     print,
     printJson: (value) => print(plainJson(value)),
-    // What others wrote, such as a carrier's words, must not steer the terminal.
+    // Text from other parties, such as a carrier, must not control the terminal.
     say: (text) => void errors.write(`${text.replaceAll(/[^\P{Cc}\n]/gu, "\uFFFD")}\n`),
     async readSecret() {
       if (!input.isTTY) return readText(input);
@@ -44,7 +44,7 @@ export function terminalOn(streams: Streams, wantsJson: boolean): Terminal {
   };
 }
 
-/** JSON leaves DEL and the controls after it as they are: what others wrote must not steer the terminal here either. */
+/** JSON leaves DEL and C1 controls as they are; here too, they must not control the terminal. */
 export function plainJson(value: unknown): string {
   return JSON.stringify(value).replaceAll(
     /[\u007F-\u009F]/g,
@@ -52,13 +52,13 @@ export function plainJson(value: unknown): string {
   );
 }
 
-/** One line from a keyboard. As a terminal it is read raw, so what is typed is shown by us or by nobody. */
+/** Reads one line from a keyboard in raw mode, so that nothing echoes what is typed. */
 async function readUnseen(input: Streams["input"]): Promise<string> {
   const lines = createInterface({ input, output: nowhere(), terminal: true });
   try {
     return await new Promise((resolve, reject) => {
       lines.once("line", resolve);
-      // While the keyboard is read raw, Ctrl+C is a key like any other.
+      // In raw mode, Ctrl+C is a key like any other.
       lines.once("SIGINT", () => reject(new CommandFailure("Interrupted. Nothing was done.")));
       lines.once("close", () => resolve(""));
     });
@@ -71,7 +71,7 @@ function nowhere(): Writable {
   return new Writable({ write: (_chunk, _encoding, done) => done() });
 }
 
-/** To its end. */
+/** Reads until the end of the input. */
 async function readText(input: Streams["input"]): Promise<string> {
   let text = "";
   // A chunk may end in the middle of a character.

@@ -5,7 +5,7 @@ import type { Context } from "./command.ts";
 
 const LOOK_EVERY_MS = 100;
 
-/** Says on standard error what happens to a message, until it has ended or time is up. */
+/** Reports on standard error what happens to a message, until it has ended or time is up. */
 export async function watchMessage(
   context: Context,
   { account_id, message_id }: MessageRow,
@@ -15,7 +15,7 @@ export async function watchMessage(
   const { clock, terminal, signal } = context;
   const until = clock.monotonicMs() + timeoutMs;
   const told = new Set<string>();
-  // First: whoever stops watching must not take it for one that was never sent.
+  // First: a user who stops watching must know that the message was accepted.
   terminal.say(`Accepted as ${message_id}.`);
   if (isAlone || (await livingSenders(db)).length === 0)
     terminal.say(
@@ -53,14 +53,14 @@ function isFinal({ status }: Message): boolean {
 
 type Step = { at: string; rank: number; line: string };
 
-/** What has happened to a message so far, a line each, in order. */
+/** What has happened to a message so far, in order, a line each. */
 export function storyOf(message: Message, history: readonly HistoryEntry[]): string[] {
   const steps = [...statusSteps(message), ...history.map(historyStep)];
   const inOrder = steps.toSorted((a, b) => a.at.localeCompare(b.at) || a.rank - b.rank);
   return inOrder.map(({ line }) => line);
 }
 
-/** From the message's own times: a status may have come and gone since the last look. */
+/** Taken from the message's own times: a status may have come and gone between two looks. */
 function statusSteps(message: Message): Step[] {
   const { createdAt, sentAt, updatedAt, status, error } = message;
   const reason = error === null ? "" : `: ${error.code}, ${error.message}`;

@@ -15,7 +15,7 @@ import { flag, optional, unless, withFallback } from "./input.ts";
 import { id, moment, momentBefore, oneOf, wholeNumber } from "./input-values.ts";
 import { facts, table } from "./table.ts";
 
-/** The states of the API, and what they are called where waiting is told from retrying. */
+/** The API's names of states; internally, `pending` is told apart as waiting or retrying. */
 const states = {
   pending: ["waiting", "retrying"],
   delivered: ["delivered"],
@@ -64,7 +64,7 @@ const list = command({
 
 type ListRequest = { accountId: string; state: State | undefined; limit: number };
 
-/** A page that is filtered looks at a bounded number of deliveries, so one may not be enough. */
+/** A filtered page looks at a bounded number of deliveries, so one page may not be enough. */
 async function newestDeliveries(
   db: Queryable,
   { accountId, state, limit }: ListRequest,

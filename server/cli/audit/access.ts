@@ -2,11 +2,11 @@ import { isActiveAt, MAX_ACTIVE_KEYS } from "#accounts";
 import { rawSql, sql } from "#platform";
 import type { Invariant } from "./invariant.ts";
 
-/** Keys, secrets and accounts: nothing was done that nobody was allowed to do, or unseen. */
+/** Keys, secrets and accounts: nothing was done without permission, or without a record. */
 export const access: readonly Invariant[] = [
   {
-    // A revocation notes its place in the ledger, so no clock decides. An expiry is a time: the node
-    // that made the message and the database may disagree by what doctor warns of.
+    // A revocation notes its place in the ledger, so no clock decides. An expiry is a time: the
+    // clocks of node and database may differ by what doctor tolerates.
     name: "I13",
     rule: "no message was sent with a key that was revoked, expired, of another account or without the scope",
     violations: sql`
@@ -73,8 +73,8 @@ export const access: readonly Invariant[] = [
       having count(l.audit_id) <> s.rotations`,
   },
   {
-    // Somebody came to their role once more often than they left it. Counted, so that no clock orders
-    // the entries, and a change by hand shows even after a later one that is on record.
+    // A member came to the present role once more often than they left it. Counting needs no clock
+    // to order the entries, and shows a manual change even after a later one that is on record.
     name: "I16",
     rule: "every member has the role that follows from the audit log",
     violations: sql`

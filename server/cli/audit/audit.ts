@@ -9,24 +9,24 @@ import { webhooks } from "./webhooks.ts";
 export type Violation = { invariant: string; rule: string } & Record<string, unknown>;
 
 export type Audit = {
-  /** How many rows of each kind were looked at. */
+  /** How many rows of each kind were checked. */
   checked: Record<string, number>;
   violations: Violation[];
 };
 
-/** Whether load has stopped and everything due should be done. */
+/** Whether load has stopped, so that everything due should be done. */
 export type AuditOptions = { isDrained: boolean };
 
 const always = [...money, ...messages, ...webhooks, ...access];
 export const invariants: readonly Invariant[] = [...always, ...liveness];
 
-/** Shown per rule: a broken rule often breaks for every row, and the first ones tell as much. */
+/** Shown per rule: a broken rule often breaks for every row, and the first ones tell enough. */
 const MAX_SHOWN = 100;
 
 /**
- * Proves from the tables that ledger, balances, messages, refunds and events agree. All in one
- * snapshot, so it may run under load: what a transaction changes is seen whole or not at all.
- * The database must have no statement time limit. Nothing is ever repaired.
+ * Proves from the tables that ledger, balances, messages, refunds and events agree. It reads one
+ * snapshot, so it may run under load: it sees each transaction's changes whole or not at all. The
+ * database must not have a statement timeout. Nothing is ever repaired.
  */
 export function audit(db: Database, options: AuditOptions): Promise<Audit> {
   return db.transaction(async (tx) => {
@@ -35,11 +35,11 @@ export function audit(db: Database, options: AuditOptions): Promise<Audit> {
   });
 }
 
-/** The same as the transaction sees it. */
+/** The same, as this transaction sees it. */
 export async function auditWithin(tx: Transaction, { isDrained }: AuditOptions): Promise<Audit> {
-  // Each rule looks at all rows of its tables, by joins that hash. A planner that thinks them short, or
-  // that a few rows are found soon, would go through one table again for every row of another: in a
-  // nested loop, or merged by the account alone, of which all messages may be.
+  // Each rule reads all rows of its tables, best with hash joins. If the planner underestimates a
+  // table or expects early matches, it rereads one table for every row of another: in a nested
+  // loop, or in a merge on the account alone, to which all messages may belong.
   await tx.query(rawSql("set local enable_nestloop = off"));
   await tx.query(rawSql("set local enable_mergejoin = off"));
   const checked = await countRows(tx);

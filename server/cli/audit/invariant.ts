@@ -1,8 +1,8 @@
 import type { Sql } from "#platform";
 
-/** Something that always holds. Its query returns what breaks it: any row is an alarm. */
+/** A statement that always holds. Its query returns violations: any row is an alarm. */
 export type Invariant = {
-  /** As `docs/generated/audit.md` lists it; several queries may prove one. */
+  /** The name in `docs/generated/audit.md`; several queries may prove one statement. */
   name: `I${number}`;
   rule: string;
   violations: Sql;

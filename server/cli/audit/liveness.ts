@@ -1,7 +1,7 @@
 import { sql } from "#platform";
 import type { Invariant } from "./invariant.ts";
 
-/** Once load has stopped and the carriers are there: nothing that could go on is left lying. */
+/** Once load has stopped and the carriers are up, nothing that could proceed is left waiting. */
 export const liveness: readonly Invariant[] = [
   {
     name: "I17",

@@ -1,7 +1,7 @@
 import { sql } from "#platform";
 import type { Invariant } from "./invariant.ts";
 
-/** Messages, their history, their hand-overs and their queue agree. QUEUED is the message row itself. */
+/** Messages, history, submissions and queue agree. The message row itself stands for QUEUED. */
 export const messages: readonly Invariant[] = [
   {
     name: "I5",
@@ -63,7 +63,7 @@ export const messages: readonly Invariant[] = [
          and m.segments > coalesce(s.accepted, 0) and s.is_whole is not true`,
   },
   {
-    // Of a segment handed over twice, one delivery is enough, and a failure counts when neither is open.
+    // Of a segment submitted twice, one delivery is enough; a failure counts once neither is open.
     name: "I8",
     rule: "no message is still SENT once receipts have come for all of its segments, or a negative one for any",
     violations: sql`
@@ -81,7 +81,7 @@ export const messages: readonly Invariant[] = [
        where m.status = 'SENT' and (s.decided = s.segments or s.is_bad)`,
   },
   {
-    // A refusal without a carrier's code was ours: the text does not fit the carrier's alphabet.
+    // A refusal without a carrier's code was ours: the text did not fit the carrier's alphabet.
     name: "I9",
     rule: "a segment is handed over again only after a doubt or a temporary refusal, and in doubt at most twice",
     violations: sql`

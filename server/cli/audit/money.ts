@@ -43,7 +43,7 @@ export const money: readonly Invariant[] = [
           or (kind in ('topup', 'adjustment')) <> (actor is not null)`,
   },
   {
-    // That it has no second one, and no second refund, is the index ledger_once_per_message.
+    // The index ledger_once_per_message excludes a second charge and a second refund.
     name: "I3",
     rule: "every message has exactly one charge, equal to its price",
     violations: sql`

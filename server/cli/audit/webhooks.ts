@@ -1,7 +1,7 @@
 import { sql } from "#platform";
 import type { Invariant } from "./invariant.ts";
 
-/** What is to be told to receivers agrees with what happened. */
+/** What receivers are told agrees with what happened. */
 export const webhooks: readonly Invariant[] = [
   {
     name: "I10",
@@ -14,7 +14,7 @@ export const webhooks: readonly Invariant[] = [
           or e.callback_url is distinct from m.callback_url`,
   },
   {
-    // Attempts are kept for a while; a day less leaves room for clocks that disagree.
+    // Attempts are kept for a limited time; one day less leaves room for clocks that disagree.
     name: "I11",
     rule: "each webhook delivery is either waiting or has ended once, unless it was replayed",
     violations: sql`
@@ -32,8 +32,8 @@ export const webhooks: readonly Invariant[] = [
          and (coalesce(d.n, 0) + coalesce(t.n, 0) = 0 or coalesce(d.own, 0) + coalesce(t.own, 0) > 1)`,
   },
   {
-    // The step counts failures from 0. A host that is only probed ends what waited for a day, when the
-    // attempt was over; a minute less leaves room for clocks that disagree.
+    // The step counts failures from 0. A host that is only being probed exhausts events that are a
+    // day old at the attempt's end; the minute leaves room for clocks that disagree.
     name: "I11",
     rule: "a webhook is exhausted after 7 attempts, or after a day",
     violations: sql`

@@ -1,11 +1,11 @@
 import { messageOf } from "#platform";
 
-/** What doctor found about one thing, and what to do about it. */
+/** What doctor found out about one thing, and what to do about it. */
 export type Check = {
   name: string;
   state: "ok" | "warning" | "fault";
   message: string;
-  /** Null where there is nothing to do. */
+  /** Null if there is nothing to do. */
   fix: string | null;
 };
 
@@ -17,7 +17,7 @@ export function warning(name: string, message: string, fix: string): Check {
   return { name, state: "warning", message, fix };
 }
 
-/** Several of one thing, in one finding. */
+/** Combines several warnings about one thing. */
 export function warnings(name: string, found: readonly Record<"message" | "fix", string>[]): Check {
   const said = (part: "message" | "fix") => found.map((each) => each[part]).join(" ");
   return warning(name, said("message"), said("fix"));
@@ -27,7 +27,7 @@ export function fault(name: string, message: string, fix: string): Check {
   return { name, state: "fault", message, fix };
 }
 
-/** A check that fails is a finding of its own, never the end of the others. */
+/** If a check itself fails, that is a finding too; the other checks still run. */
 export async function attempt(
   name: string,
   check: () => Promise<Check | Check[]>,

@@ -3,7 +3,7 @@ import { type Check, fault, ok, warning } from "./check.ts";
 
 type Server = { version: string; data_checksums: string; is_standby: boolean };
 
-/** What lets a crash lose what was accepted has been refused before: see `storage.ts`. */
+/** Settings with which a crash loses accepted messages were refused before: see `storage.ts`. */
 export async function checkDatabase(db: Queryable): Promise<Check[]> {
   const [server] = await db.query<Server>(sql`
     select current_setting('server_version') as version,
@@ -40,7 +40,7 @@ export async function checkStandbys(db: Queryable): Promise<Check> {
     .join(", ");
   if (standbys.some(({ sync_state }) => sync_state === "sync" || sync_state === "quorum"))
     return ok("standby", `Commits wait for a standby: ${names}.`);
-  // An ordinary role sees that there is a standby, and not how it follows.
+  // An ordinary role sees that there is a standby, but not how it replicates.
   if (standbys.some(({ sync_state }) => sync_state === null))
     return warning(
       "standby",
@@ -54,7 +54,7 @@ export async function checkStandbys(db: Queryable): Promise<Check> {
   );
 }
 
-/** All nodes go by the database's clock; logs, certificates and commands by their machine's. */
+/** All nodes use the database's clock, but logs, certificates and commands the machine's. */
 const SMALL_SKEW_MS = 1_000;
 const LARGE_SKEW_MS = 30_000;
 
@@ -63,7 +63,7 @@ export async function checkClock(db: Queryable, clock: Clock): Promise<Check> {
   const [row] = await db.query<{ now: Date }>(sql`select clock_timestamp() as now`);
   const after = clock.now().getTime();
   const theirs = row?.now.getTime() ?? before;
-  // Anywhere within the round trip is agreement.
+  // A difference within the round trip counts as agreement.
   const skewMs = theirs < before ? theirs - before : Math.max(0, theirs - after);
   const message = `This machine's clock and the database's differ by ${Math.abs(skewMs)} ms.`;
   const fix = "Keep both clocks in sync with NTP.";

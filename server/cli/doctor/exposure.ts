@@ -3,7 +3,7 @@ import type { Secret } from "#platform";
 import { allowances } from "#webhooks";
 import { type Check, fault, ok, warning, warnings } from "./check.ts";
 
-/** The settings that decide it. */
+/** The settings that these checks need. */
 type Exposed = Parameters<typeof allowances>[0] & {
   host: string;
   publicUrl: string | undefined;
@@ -12,7 +12,7 @@ type Exposed = Parameters<typeof allowances>[0] & {
   databaseUrl: Secret | undefined;
 };
 
-/** How this node shows itself to others, and whom it would call. */
+/** How this node is exposed to others, and which hosts it would call. */
 export function checkExposure(settings: Exposed): Check[] {
   return [
     checkPublicAddress(settings),
@@ -58,10 +58,10 @@ function checkMetrics({ host, metricsListen }: Exposed): Check {
   );
 }
 
-/** Whole networks of an operator are rarely meant; a /16 is already a large one. */
+/** A range wider than this is rarely meant; a /16 is already a large one. */
 const WIDEST_BITS = 16;
 
-/** Beside an embedded database loopback and plain http are open, for those who try things out alone. */
+/** With an embedded database, loopback and plain http are allowed, for people trying things out. */
 function checkCallbacks(settings: Exposed): Check {
   const name = "webhook addresses";
   const isEmbedded = settings.databaseUrl === undefined;

@@ -12,12 +12,12 @@ const FREE_UP = "Free up space on that disk, or move DATA_DIR to another.";
 export async function checkDisk({ dataDir }: Folder): Promise<Check> {
   const free = await freeBytes(dataDir);
   const message = `${Math.floor(free / 1024 / 1024)} MB are free on the disk of ${dataDir}.`;
-  // The next start would be refused.
+  // Below this the next start would be refused.
   if (free < NEEDED_BYTES) return fault("free disk", message, FREE_UP);
   return free < LITTLE_BYTES ? warning("free disk", message, FREE_UP) : ok("free disk", message);
 }
 
-/** Whether the embedded database has been made yet. */
+/** Whether the embedded database has been created. */
 export async function hasCluster({ dataDir }: Folder): Promise<boolean> {
   return (await modeOf(join(pathsIn(dataDir).cluster, "PG_VERSION"))) !== undefined;
 }
@@ -26,12 +26,12 @@ export async function hasKeyFile({ dataDir }: Folder): Promise<boolean> {
   return (await modeOf(join(dataDir, KEY_FILE))) !== undefined;
 }
 
-/** Whether a start without the SECRET_KEY that is set would find another in its place. */
+/** Whether a start without the present SECRET_KEY would find a different key in the folder. */
 export async function holdsAnotherKey(
   { dataDir }: Folder,
   secretKey: Secret | undefined,
 ): Promise<boolean> {
-  // One that is not there, or that only the service may read, cannot be compared.
+  // A file that is missing, or that only the service may read, cannot be compared.
   const kept = await readFile(join(dataDir, KEY_FILE), "utf8").catch(() => undefined);
   if (!secretKey || kept === undefined) return false;
   const given = secretKey.reveal();
@@ -57,7 +57,7 @@ export async function checkPermissions({ dataDir }: Folder): Promise<Check> {
   return ok("file permissions", "Only their owner can read secrets.");
 }
 
-/** Undefined where there is no such file; what cannot be seen may well be there. */
+/** Undefined if there is no such file; if we are not allowed to look, it may well exist. */
 async function modeOf(path: string): Promise<number | undefined> {
   try {
     return (await stat(path)).mode;

@@ -2,7 +2,7 @@ import { type Check, ok, warning } from "./check.ts";
 
 const LIMIT_MS = 3_000;
 
-/** Asks the service whether it is ready, as a load balancer would. */
+/** Asks the service whether it is ready, as a load balancer does. */
 export async function checkService({ host, port }: { host: string; port: number }): Promise<Check> {
   const name = "service";
   const origin = `http://${addressOf(host)}:${port}`;

@@ -23,7 +23,7 @@ export async function checkSenders(db: Queryable): Promise<Check> {
       );
 }
 
-/** One finding per carrier: its settings, its password, and how it does on the nodes that run. */
+/** One finding per carrier: its settings, its password, and its state on the running nodes. */
 export async function checkCarriers(
   db: Queryable,
   secrets: SecretBox | undefined,
@@ -39,7 +39,7 @@ export async function checkCarriers(
   });
 }
 
-/** Without the secret key nothing can be said, and the key is a finding of its own. */
+/** Without the secret key nothing can be checked; the key is a finding of its own. */
 function whatIsWrong(carrier: CarrierRow, secrets: SecretBox | undefined): string | undefined {
   if (carrier.kind === "simulator" || !secrets) return undefined;
   const opened = openCarrier(carrier, secrets);

@@ -1,11 +1,11 @@
 import { type Queryable, sql } from "#platform";
 import { type Check, ok, warning, warnings } from "./check.ts";
 
-/** The pools of one node together. */
+/** The size of all pools of one node together. */
 export const CONNECTIONS_A_NODE = 28;
 /** For commands, backups and people. */
 const CONNECTIONS_BESIDE = 10;
-/** A query may touch every partition of a log, and each takes a few locks. */
+/** A query may touch every partition of a log, and takes a few locks on each. */
 const LEAST_LOCKS = 128;
 
 type Server = {
@@ -18,7 +18,7 @@ type Server = {
   is_superuser: boolean;
 };
 
-/** Settings of an external PostgreSQL that work until there is load, or tell what they should not. */
+/** Settings of an external PostgreSQL that fail only under load, or that leak data. */
 export async function checkServerSettings(
   db: Queryable,
   { nodes }: { nodes: number },

@@ -4,7 +4,7 @@ import { type Check, fault, ok, warning } from "./check.ts";
 
 type Partitions = { parent: string; until: Date | null; has_strays: boolean };
 
-/** A running service makes partitions long before they are needed. */
+/** A running service creates partitions long before they are needed. */
 export async function checkPartitions(db: Queryable, clock: Clock): Promise<Check> {
   const name = "partitions";
   const tables = await db.query<Partitions>(sql`
@@ -28,7 +28,7 @@ function namesOf(tables: readonly Partitions[]): string {
   return tables.map(({ parent }) => parent).join(", ");
 }
 
-/** A receiver that is away makes webhooks wait for hours; none at all waits for the first attempt this long. */
+/** Retries may wait for hours, but with a working node no webhook is overdue for this long. */
 const LATE_MS = 5 * 60_000;
 
 export async function checkWebhooks(db: Queryable, clock: Clock): Promise<Check> {
@@ -56,7 +56,7 @@ export function checkRetention({ retentionMessagesDays, redactTextDays }: Kept):
 
 const LIMIT_MS = 3_000;
 
-/** Any answer will do: it shows that somebody listens there. */
+/** Any answer will do: it shows that something listens there. */
 export async function checkCollector({
   tracesEndpoint,
 }: {
