@@ -33,7 +33,7 @@ export function findPinnedNode() {
 }
 
 /**
- * Whether this process runs on it, or on one as good where none is installed.
+ * Whether this process runs on the pinned Node, or on one new enough if none is installed.
  * @param {PinnedNode} pinned
  */
 export function isRightNode({ version, path }) {

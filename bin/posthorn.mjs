@@ -15,15 +15,15 @@ const MODULES = fileURLToPath(new URL("../node_modules", import.meta.url));
 const COMPILED = join(MODULES, ".cache", "compiled");
 const PARENT_CHECK_MS = 250;
 const FORWARDED = ["SIGINT", "SIGTERM", "SIGHUP"];
-/** What a request holds until its commit is then copied less often. As `npm start` has it. */
+/** As in `npm start`: what a request holds until its commit is then copied less often. */
 const FLAGS = ["--max-semi-space-size=64"];
 
-// Name look-ups, 16 at once for each of the three threads that post, and file work share this pool, and
-// one slow look-up must not hold up the rest. It is read when the pool is first used, so it is set
-// before the program is loaded.
+// Name look-ups (16 at once for each of three threads that post) and file work share this pool, and
+// one slow look-up must not hold up the rest. The size is read when the pool is first used, so it
+// is set before the program is loaded.
 process.env.UV_THREADPOOL_SIZE ??= "64";
 
-/** Set by the launcher for the program that it started: the launcher's process id. */
+/** The launcher's process id, set by the launcher for the program that it starts. */
 const { POSTHORN_LAUNCHER: launcher } = process.env;
 delete process.env.POSTHORN_LAUNCHER;
 
@@ -39,9 +39,9 @@ if (launcher !== undefined || isRightNode(pinned)) {
 }
 
 /**
- * Compiled code that is kept halves the time until a command starts. Only the user who installed us
- * keeps it: anyone else's files would be in the way of the next `npm ci`. Where they cannot be
- * written, Node goes on without.
+ * A cache of compiled code halves the time until a command starts. Only the user who installed us
+ * writes it: anyone else's files would obstruct the next `npm ci`. If it cannot be written, Node
+ * runs without it.
  */
 function mayKeepCompiled() {
   const { uid } = statSync(MODULES, { throwIfNoEntry: false }) ?? {};
@@ -49,9 +49,9 @@ function mayKeepCompiled() {
 }
 
 /**
- * npm puts a shell between itself and us, hands stop signals only to that shell, and the shell dies
- * of them without a word. So under npm, the loss of our parent is the signal; and under a launcher,
- * which may be killed without a chance to hand it on.
+ * npm runs us in a shell and sends stop signals only to that shell, which dies without passing them
+ * on. So under npm, losing our parent is the stop signal; the same under a launcher, which may be
+ * killed before it can pass a signal on.
  */
 function stopWithParent() {
   if (process.env.npm_lifecycle_event === undefined && launcher === undefined) return;
@@ -65,7 +65,7 @@ function stopWithParent() {
 }
 
 /**
- * Stands in for the program: hands on each signal, waits for its end, and ends the same way.
+ * Stands in for the program: passes on each signal, waits for the end, and ends the same way.
  * @param {string} node
  */
 function runOn(node) {

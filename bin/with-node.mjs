@@ -1,6 +1,6 @@
 /**
- * `node bin/with-node.mjs FILE ARGUMENT…` runs a file on the Node that Posthorn is made for, whichever
- * one this is. Plain JavaScript for any Node from 20 on.
+ * `node bin/with-node.mjs FILE ARGUMENT…` runs a file on the Node that Posthorn is made for,
+ * whichever Node this is. Plain JavaScript for any Node from 20 on.
  */
 
 import { spawnSync } from "node:child_process";
@@ -24,8 +24,8 @@ if (isRightNode(pinned)) {
 }
 
 /**
- * npm before 11 links it, then removes the link together with the packages for other machines, which
- * have one of the same name. Units, images and every other script take Node from there.
+ * npm before 11 links it, then removes the link together with other machines' packages, which have
+ * a binary of the same name. Units, images and all other scripts take Node from this link.
  * @param {string} node
  */
 function linkIt(node) {

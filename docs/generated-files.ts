@@ -5,7 +5,7 @@ import { version } from "../server/version.ts";
 import { auditPage, cliPage, configurationPage, errorsPage } from "./pages.ts";
 import { dumpSchema } from "./schema-dump.ts";
 
-/** Everything that is made from the code, by its path in the repository. */
+/** Everything generated from the code, by its path in the repository. */
 export async function generatedFiles(migrated: Queryable): Promise<Map<string, string>> {
   return new Map([
     ["docs/generated/audit.md", auditPage()],

@@ -1,6 +1,6 @@
 /**
- * `npm run pictures`: takes the pictures of the README anew, from the real dashboard of a real
- * service. The messages are sent for the purpose; only the week before them is made up.
+ * `npm run pictures`: retakes the pictures in the README from the real dashboard of a real service.
+ * The messages are really sent; only the week before them is made up.
  */
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -13,11 +13,11 @@ import { type Account, type Site, startSite } from "../test/support/site.ts";
 
 const FOLDER = join(import.meta.dirname, "pictures");
 const DESKTOP = { width: 1200, height: 760 };
-/** The whole of a timeline. */
+/** Tall enough for a whole timeline. */
 const TALL = { width: 1200, height: 1180 };
 const PHONE = { width: 390, height: 760 };
 
-/** Each takes one way of the simulator, by its last four digits. */
+/** The last four digits choose how the simulator treats each. */
 const RECIPIENTS = [
   "4915112340003",
   "4915112345678",
@@ -63,12 +63,12 @@ for (const { name, path, viewport, scheme } of [
   await context.close();
 }
 
-/** The receiver is not ready for the first attempt at a message's end. */
+/** The receiver is not ready for the first attempt at a message's last event. */
 function isFirst(headers: Record<string, string>): boolean {
   return headers["x-sms-event"] === "message.delivered" && headers["x-sms-attempt"] === "1";
 }
 
-/** Sent as a shop would, and waited for until nothing more happens; answers the one to look at. */
+/** Sends as a shop would and waits until nothing more happens; returns the message to show. */
 async function sendMessages({ send, db }: Site, key: string): Promise<string> {
   const sent: string[] = [];
   for (let n = 0; n < 20; n += 1) {

@@ -4,7 +4,7 @@ type Named = { name: string; text: string };
 type Column = { table_oid: number; text: string };
 type Table = { oid: number; name: string; head: string; tail: string };
 
-/** What the migrations add up to, read from the catalogs: the same text for the same schema. */
+/** The sum of all migrations, read from the catalogs: the same schema gives the same text. */
 export async function dumpSchema(db: Queryable): Promise<string> {
   const [tables, lines, indexes, functions, triggers] = await Promise.all([
     readTables(db),
@@ -27,7 +27,7 @@ export async function dumpSchema(db: Queryable): Promise<string> {
   ].join("\n");
 }
 
-/** Ordinary and partitioned tables; partitions look like their parents. */
+/** Ordinary and partitioned tables; partitions are left out, as they are like their parents. */
 function readTables(db: Queryable): Promise<Table[]> {
   return db.query<Table>(sql`
     select c.oid::int, c.oid::regclass::text as name,
@@ -41,7 +41,7 @@ function readTables(db: Queryable): Promise<Table[]> {
      order by 2`);
 }
 
-/** Columns in their order, then constraints by name. */
+/** Columns in order, then constraints by name. */
 function readLines(db: Queryable): Promise<Column[]> {
   return db.query<Column>(sql`
     select table_oid, text
@@ -67,7 +67,7 @@ function readLines(db: Queryable): Promise<Column[]> {
      order by table_oid, kind, place, name`);
 }
 
-/** Those that no constraint brings along; `name` is the table's. */
+/** Indexes that no constraint creates; `name` is the table's. */
 function readIndexes(db: Queryable): Promise<Named[]> {
   return db.query<Named>(sql`
     select i.indrelid::regclass::text as name,

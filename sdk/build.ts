@@ -20,7 +20,7 @@ export function buildSdk(folder: string): void {
   writeFileSync(join(folder, "package.json"), `${JSON.stringify(manifest(), null, 2)}\n`);
 }
 
-/** The compiler rewrites `./x.ts` in what runs, but leaves it in the declarations. */
+/** The compiler rewrites `./x.ts` in the code that runs, but not in the declarations. */
 function pointTypesAtJavaScript(folder: string): void {
   for (const name of readdirSync(folder).filter((each) => each.endsWith(".d.ts"))) {
     const path = join(folder, name);
@@ -41,7 +41,7 @@ const TEXTS = [
   ...readdirSync(new URL(SAMPLES, import.meta.url)).map((name) => `${SAMPLES}${name}`),
 ];
 
-/** They lie side by side in the package, so what links to another folder links to its own. */
+/** All files are in one folder of the package, so links to other folders must lead to that one. */
 function copyTexts(folder: string): void {
   for (const path of TEXTS) {
     const text = readFileSync(new URL(path, import.meta.url), "utf8");

@@ -16,7 +16,7 @@ const API_KEY = "sms_0123456789abcdefghijABCDEFGHIJ0123456";
 type Seen = { method: string; url: string; headers: IncomingHttpHeaders; body: unknown };
 type Answer = { status: number; body?: unknown; headers?: Record<string, string> } | "hang up";
 
-/** A service that gives the answers it was told to, in order, and remembers what it was asked. */
+/** A service that gives prepared answers in order, and records its requests. */
 async function startService(...answers: Answer[]) {
   const seen: Seen[] = [];
   const server = createServer((request, response) => void serve(request, response));
@@ -48,7 +48,7 @@ function refusal(code: string, details: unknown[] = []) {
   };
 }
 
-/** Waits are written down instead of waited for. */
+/** Records waits instead of waiting. */
 function transportTo(baseUrl: string, options: { maxRetries?: number; timeoutMs?: number } = {}) {
   const waits: number[] = [];
   const call = createTransport({ apiKey: API_KEY, baseUrl, ...options }, async (ms) => {

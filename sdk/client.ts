@@ -42,7 +42,7 @@ export class Posthorn {
   constructor(options: PosthornOptions) {
     if (!options.apiKey)
       throw new TypeError("apiKey is missing. Keys are created in the dashboard.");
-    // No header takes them, and the error of the first call would tell the whole key.
+    // Headers reject such characters, and the error of the first call would contain the whole key.
     if (!/^[!-~]+$/.test(options.apiKey.trim())) {
       throw new TypeError(
         "apiKey contains characters that no key has. Pass the full key, as it was shown when created.",
@@ -166,10 +166,10 @@ export class MessageList implements AsyncIterable<Message> {
   }
 }
 
-/** An id is put into the path as it is, whatever it holds: it never leads to another path. */
+/** Whatever an id contains, it must not lead to another path. */
 function messagePath(messageId: string): string {
   if (!messageId) throw new TypeError("messageId is missing.");
-  // A URL takes these for steps along the path, whatever they are written as.
+  // URLs treat these as path steps, even if they are encoded.
   if (messageId === "." || messageId === "..") throw new TypeError("messageId is not an id.");
   return `/v1/messages/${encodeURIComponent(messageId)}`;
 }

@@ -1,6 +1,6 @@
 /**
- * Makes model.ts: the contract's schemas as plain TypeScript types, so that the SDK has the API's
- * own types and yet needs nothing else installed. A test fails when the two differ.
+ * Generates model.ts: the contract's schemas as plain TypeScript types, so that the SDK has the
+ * API's own types without needing other packages. A test fails when the two differ.
  * Run after a change of the contract: npm run generate
  */
 import { format } from "oxfmt";
@@ -22,7 +22,7 @@ type Schema = {
 const { sendMessage, sendBatch, previewMessage, listMessages } = operations;
 const { listMessageEvents, retrieveCredits } = operations;
 
-/** Schemas that get a name of their own; wherever one occurs inside another, the name stands. */
+/** Schemas with a name of their own; inside other schemas, the name stands for them. */
 const named: Record<string, unknown> = {
   NewMessage: sendMessage.body,
   Message: sendMessage.success.body,
@@ -56,7 +56,7 @@ export async function generateModel(): Promise<string> {
 }
 
 function declare(name: string, schema: Schema): string {
-  // The name says what it is without null; who may be null says so where it is used.
+  // The named type leaves out null; wherever it may be null, the use says so.
   return `${comment(schema, "")}export type ${name} = ${print(withoutNull(schema), "", name)};\n`;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The TypeScript client: sends and reads messages, and verifies webhooks. Needs nothing but Node
- * 20 or newer; its types are made from the contract. Never imports the server.
+ * The TypeScript client: sends and reads messages, and verifies webhooks. Needs only Node 20 or
+ * newer; its types are generated from the contract. Never imports the server.
  */
 export {
   type ListFilters,

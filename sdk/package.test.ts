@@ -20,7 +20,7 @@ import { buildSdk, PACKAGE_NAME } from "./build.ts";
 import { generateModel } from "./generate-model.ts";
 import { readVectors } from "./webhook-vectors.ts";
 
-/** A project of somebody else, with the built package installed and nothing of ours around it. */
+/** A user's project, with the built package installed and nothing else of ours. */
 const project = mkdtempSync(join(tmpdir(), "posthorn-sdk-"));
 const built = join(project, "node_modules", PACKAGE_NAME);
 
@@ -58,7 +58,7 @@ test("every snippet of the README compiles against the built package", () => {
   for (const [n, code] of snippets.entries()) {
     writeFileSync(join(project, `snippet-${n}.ts`), code);
   }
-  // Only the types of Node, as a project of TypeScript has them.
+  // Only Node's types, as a TypeScript project has them.
   const types = join(project, "node_modules", "@types", "node");
   mkdirSync(types, { recursive: true });
   cpSync(packageFolder("@types/node"), types, { recursive: true });
@@ -81,7 +81,7 @@ test("every snippet of the README compiles against the built package", () => {
 });
 
 test("every snippet of the README that calls the service does so without a fault", async () => {
-  // Callback addresses of the README are somebody else's: no webhooks.
+  // The README's callback addresses belong to others, so send no webhooks.
   await using world = await startSending({ api: { settings: { ROLES: "api,sender" } } });
   const { service, key } = world.api;
   await service.app.listen({ host: "127.0.0.1", port: 0 });
@@ -96,7 +96,7 @@ test("every snippet of the README that calls the service does so without a fault
   const all = calling.map((_, n) => `import "./calling-${n}.ts";`).join("\n");
   writeFileSync(join(project, "calling.js"), all);
 
-  // Without blocking: the service that they call runs in this process.
+  // Asynchronous, because the service that it calls runs in this process.
   await promisify(execFile)(process.execPath, ["calling.js"], {
     cwd: project,
     env: { ...process.env, POSTHORN_API_KEY: key },
@@ -147,7 +147,7 @@ test("CommonJS code gets the package by require", () => {
   assert.equal(printed.toString().trim(), "function");
 });
 
-/** Scripts of npm find the pinned Node first; this looks past it. */
+/** npm scripts put the pinned Node first; this looks past it. */
 function findOwnNode(): string | null {
   const folders = (process.env["PATH"] ?? "").split(delimiter);
   for (const folder of folders.filter((each) => !each.includes("node_modules"))) {

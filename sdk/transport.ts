@@ -29,27 +29,27 @@ export type Call = CallOptions & {
 
 export type Transport = <Answer>(call: Call) => Promise<Answer>;
 
-/** Ends early, and without an error, when the signal does. */
+/** Ends early, and without an error, if the signal aborts. */
 type Wait = (ms: number, signal: AbortSignal | undefined) => Promise<void>;
 
-/** A longer `Retry-After` is the caller's to decide: the error carries it. */
+/** Whether to wait longer is up to the caller: the error carries the `Retry-After`. */
 const LONGEST_WAIT_MS = 30_000;
 const FIRST_WAIT_MS = 500;
 const LONGEST_BACKOFF_MS = 8_000;
 
-/** Busy, or a fault that may pass. 502 and 504 come from a proxy before the service. */
+/** Busy, or a fault that may pass. 502 and 504 come from a proxy in front of the service. */
 const PASSING_STATUSES = new Set([408, 429, 500, 502, 503, 504]);
 
 /**
- * Makes requests, and makes them again where that is safe and may help. Every operation of the API
- * may be repeated: a send carries its idempotency key, and canceling twice is canceling once.
+ * Makes requests, and repeats them if that is safe and may help. Every operation of the API may be
+ * repeated: a send carries its idempotency key, and canceling twice has the effect of once.
  */
 export function createTransport(options: PosthornOptions, wait: Wait = rest): Transport {
   const { maxRetries = 4 } = options;
   const attempt = attemptWith(options);
 
   return async <Answer>(call: Call): Promise<Answer> => {
-    // Written once: a retry repeats the octets, whatever the caller does with the object meanwhile.
+    // Serialized once: a retry sends the same bytes, even if the object changes meanwhile.
     const body = call.body === undefined ? null : JSON.stringify(call.body, refuseVoid);
     const failure = (error: PosthornError, attempts: number): PosthornError =>
       Object.assign(error, { attempts, idempotencyKey: call.idempotencyKey ?? null });
@@ -66,7 +66,7 @@ export function createTransport(options: PosthornOptions, wait: Wait = rest): Tr
   };
 }
 
-/** Null where another attempt would not help, or not soon. */
+/** Null if another attempt would not help, or not soon. */
 function waitBefore(error: PosthornError, attempts: number): number | null {
   if (error.code === "ABORTED") return null;
   if (error.status !== null && !PASSING_STATUSES.has(error.status)) return null;
@@ -88,13 +88,13 @@ function attemptWith({ apiKey, baseUrl, timeoutMs = 30_000, fetch }: PosthornOpt
     const query = call.query?.size ? `?${call.query.toString()}` : "";
     const url = `${base}${call.path}${query}`;
     const deadline = AbortSignal.timeout(timeoutMs);
-    // Made out here, so that what cannot be sent is thrown at once instead of tried again.
+    // Built here, so that a request that cannot be sent throws at once instead of being retried.
     const request = {
       method: call.method,
       headers: headersOf(call, apiKey),
       body,
       signal: call.signal ? AbortSignal.any([call.signal, deadline]) : deadline,
-      // A redirect would carry the key to another host; no operation makes one.
+      // A redirect would send the key to another host; no operation redirects.
       redirect: "manual" as const,
     };
     try {
@@ -107,7 +107,7 @@ function attemptWith({ apiKey, baseUrl, timeoutMs = 30_000, fetch }: PosthornOpt
   };
 }
 
-/** JSON makes null of these, and null means "left out": a message for later would be sent at once. */
+/** JSON makes these null, meaning "left out": a scheduled message would be sent at once. */
 function refuseVoid(this: Record<string, unknown>, name: string, value: unknown): unknown {
   const given = this[name];
   if (given instanceof Date && Number.isNaN(given.getTime()))
@@ -175,7 +175,7 @@ function wordsOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }
 
-/** Seconds, or a date as proxies send it. */
+/** Accepts seconds, or a date, as proxies send it. */
 function readRetryAfter(value: string | null): number | null {
   if (value === null || value.trim() === "") return null;
   const seconds = Number(value);
@@ -184,7 +184,7 @@ function readRetryAfter(value: string | null): number | null {
   return Number.isNaN(ms) ? null : Math.max(0, Math.ceil(ms / 1000));
 }
 
-/** Both `https://host` and `https://host/v1` are understood. */
+/** Accepts both `https://host` and `https://host/v1`. */
 function readBaseUrl(baseUrl: string): string {
   if (!/^https?:\/\//i.test(baseUrl) || !URL.canParse(baseUrl))
     throw new TypeError(
@@ -205,6 +205,6 @@ function parse(text: string): unknown {
 }
 
 async function rest(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  // It rejects for nothing but the signal.
+  // Only the signal makes it reject.
   await sleep(ms, undefined, signal && { signal }).catch(() => {});
 }

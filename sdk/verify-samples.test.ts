@@ -16,8 +16,8 @@ const [secret = "", previousSecret = ""] = delivered.secrets;
 const otherSecret = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
 
 /**
- * For each language its sample, and the least program that reads cases from the standard input
- * and writes one verdict for each. The samples are run by whatever interpreters are installed.
+ * For each language its sample, and a minimal program that reads cases from standard input and
+ * writes one verdict for each. Samples run only if their interpreter is installed.
  */
 type Language = {
   sample: string;
@@ -25,7 +25,7 @@ type Language = {
   command: string[];
   isInstalled: string[];
   runner: { file: string; source: string };
-  /** What the sample needs changed to be run here. */
+  /** Changes the sample as needed to run here. */
   adapt?: (source: string) => string;
 };
 
@@ -131,10 +131,10 @@ func main() {
 type Case = {
   name: string;
   verified: boolean;
-  /** Base64, so that every language gets the same octets. */
+  /** Base64, so that every language gets the same bytes. */
   body: string;
   headers: Record<string, string>;
-  /** Whether all headers are given, or X-SMS-Signature alone; null where the request has none. */
+  /** Whether the sample verifies all headers, or X-SMS-Signature alone. */
   way: "headers" | "signature";
   signature: string | null;
   secret: string;
@@ -171,7 +171,7 @@ const previous = delivered.headers["X-SMS-Signature-Previous"] ?? "";
 const byDecodedKey = withDecodedKey.headers["X-SMS-Signature"] ?? "";
 const changed = delivered.body.replace("DELIVERED", "DELIVEREd");
 
-/** Made for each sample: by the last one's turn, what was fresh for the first may be old. */
+/** Made anew for each sample: what was fresh for the first may be too old for the last. */
 function cases(): Case[] {
   const headersNow = delivery().headers;
   return [

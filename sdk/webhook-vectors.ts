@@ -1,9 +1,9 @@
-/** For tests: the published signature vectors, with all headers that a delivery carries. */
+/** For tests: the published signature vectors, with all headers of a delivery. */
 import { readFileSync } from "node:fs";
 
 export type Vector = {
   name: string;
-  /** The one that signs now first, then the previous one while both live. */
+  /** The current secret first, then the previous one while both are valid. */
   secrets: string[];
   timestamp: number;
   body: string;
@@ -19,7 +19,7 @@ export function readVectors(): { valid: Vector[]; invalid: Vector[] } {
   return { valid: valid.map(complete), invalid: invalid.map(complete) };
 }
 
-/** Id and time are signed by `webhook-signature`, so they go with it. */
+/** `webhook-signature` signs id and time too, so their headers are added. */
 function complete({ webhookId, ...vector }: PublishedVector): Vector {
   if (vector.headers["webhook-signature"] === undefined) return vector;
   const time = String(vector.timestamp);

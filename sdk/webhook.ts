@@ -53,7 +53,7 @@ export function verifyWebhook(
   const body = readBody(rawBody);
   const secrets = readSecrets(secret);
   const header = (name: string) => readHeader(headers, name);
-  // The request that names a time must prove it: else removing one signature would undo it.
+  // A request that names a time must prove it: removing one signature must not bypass that.
   const namesTime = STANDARD_HEADERS.some((name) => header(name) !== null);
   if (namesTime || options.requireTimestamp) verifyStandard(body, header, secrets, options);
   else verifyBodyOnly(body, header, secrets);
@@ -86,7 +86,7 @@ function verifyStandard(body: Buffer, header: Header, secrets: string[], options
 function judgeTime(timestamp: string, { toleranceSeconds = 300, now = new Date() }: VerifyOptions) {
   const seconds = /^\d{1,12}$/.test(timestamp) ? Number(timestamp) : Number.NaN;
   const distance = Math.abs(now.getTime() / 1000 - seconds);
-  // Not a number is outside, too.
+  // NaN compares as false, so it is outside too.
   if (distance <= toleranceSeconds) return;
   throw new WebhookVerificationError(
     "timestamp_outside_tolerance",
@@ -109,7 +109,7 @@ function hmac(key: string | Buffer, content: Buffer): Hmac {
   return createHmac("sha256", key).update(content);
 }
 
-/** Every pair is compared in full, so that the time taken tells nothing. */
+/** Compares every pair in full, so that timing reveals nothing. */
 function requireMatch(expected: string[], given: string[]): void {
   let matches = false;
   for (const one of expected.map((each) => Buffer.from(each))) {
@@ -136,14 +136,14 @@ function readBody(rawBody: RawBody): Buffer {
 }
 
 const PREFIX = "whsec_";
-/** To the end: a line break that came along with it would fit one of the two schemes and not the other. */
+/** Anchored: with a trailing newline, one scheme would verify and the other would not. */
 const SECRET = /^whsec_[\w+/-]+={0,2}$/;
 
 function keyOf(secret: string): Buffer {
   return Buffer.from(secret.slice(PREFIX.length), "base64");
 }
 
-/** A missing secret is a fault of the receiver's setup, and must not look like a forged request. */
+/** A missing secret is a fault of the receiver's setup and must not look like a forged request. */
 function readSecrets(secret: string | string[]): string[] {
   const secrets = [secret].flat();
   const areSecrets = secrets.every((each) => typeof each === "string" && SECRET.test(each));
