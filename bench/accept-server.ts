@@ -1,4 +1,4 @@
-/** The servers that `bench/accept.ts` compares; one per process, told apart by argv. */
+/** The servers that `bench/accept.ts` compares: one per process, chosen by argv. */
 import { operations } from "#contract";
 import { authenticator } from "#accounts";
 import {
@@ -59,7 +59,7 @@ if (mode === "bare") {
   });
   const policy = egressPolicy({ allowCidrs: [], allowHttp: false, ownPorts: [] });
   const judge = (raw: string) => judgeUrl(raw, policy);
-  // As many at once as there are connections, also of one account, which has one lane.
+  // As many transactions at once as there are connections, even for one account with its one lane.
   const batching = mode === "single" ? { maxItems: 1, maxRunning: 64 } : {};
   const routing = routingTable(db);
   serveOperations(app, {

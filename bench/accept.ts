@@ -1,9 +1,9 @@
 /**
- * Accepted messages per second, as ratios of one run: against the same Fastify answering 202 and
- * doing nothing, against one transaction per request on the same tables, and against Kannel's sendsms
- * where it is installed. Kannel stores in a spool, or not at all, and cannot be kept from sending at
- * once what it accepted: to a sink that answers and reports nothing. `batches` sends 100 messages a
- * request; one of Kannel's may name several recipients, of one text.
+ * Accepted messages per second, as ratios within one run: against the same Fastify answering 202
+ * and doing nothing, against one transaction per request on the same tables, and against Kannel's
+ * sendsms if it is installed. Kannel stores in a spool or not at all, and always sends at once what
+ * it accepted: here to a sink that answers but reports nothing. `batches` sends 100 messages a
+ * request; Kannel only takes several recipients of the same text.
  * Usage: npm run bench:accept -- [--seconds 8] [--connections 64,256] [--accounts 100,1]
  *        [--only bare,posthorn,batches,single,kannel,kannel-unstored]
  */
@@ -28,9 +28,9 @@ const { values } = parseArgs({
   },
 });
 const seconds = Number(values.seconds);
-/** Until the engine has compiled what is hot, which takes a fifth of the processor meanwhile. */
+/** Lets the engine first compile the hot code, which takes a fifth of the processor meanwhile. */
 const WARM_UP_SECONDS = 10;
-/** Sessions tell what they wrote a second later at the latest. */
+/** PostgreSQL sessions report what they wrote at most a second late. */
 const TOLD_MS = 1_500;
 const IN_A_BATCH = 100;
 const modes = values.only.split(",").filter((mode) => isKannelInstalled() || !isKannel(mode));
@@ -80,7 +80,7 @@ function isKannel(mode: string): boolean {
   return mode.startsWith("kannel");
 }
 
-/** So far: seconds of processor time, which tell more than the clock on a busy machine, octets and rows. */
+/** Totals: seconds of processor time, which stays reliable on a busy machine; bytes; rows. */
 type Spent = Written & { server: number; postgres: number };
 type Written = { wal: number; rows: number };
 type Measured = { result: Result; before: Spent; after: Spent };
@@ -120,7 +120,7 @@ async function run(world: World, job: Job, spent: () => Promise<Spent>): Promise
   return { result, before, after: await spent() };
 }
 
-/** Of whole requests stay the times that they took. */
+/** Converts counts from requests to messages; latencies stay those of whole requests. */
 function byMessage(result: Result): Result {
   const { perSecond, statuses, ownMicroseconds } = result;
   const messages = Object.entries(statuses).map(([status, count]) => [status, count * IN_A_BATCH]);

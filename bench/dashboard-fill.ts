@@ -7,16 +7,16 @@ export type Filled = { accountId: string; keyId: string; userId: string };
 
 type Filling = Filled & { rows: number; until: Date; seq: number; balance: number };
 
-/** Webhook attempts are kept for a month; nothing that is filled in is dropped while it is measured. */
+/** Webhook attempts are kept for a month: nothing filled in is dropped during the measurement. */
 const DAYS = 29;
 const HOSTS = 20;
 const AUDITED = 100_000;
 const OTHERS = 1_000;
-/** What waits where a campaign was scheduled and a receiver is down. */
+/** What waits when a campaign is scheduled and a receiver is down. */
 const BACKLOG = { messages: 100_000, webhooks: 20_000 };
 const SIMULATOR = "01900000-0000-7000-8000-000000000001";
 
-/** The months and days that a service would have made as time went by; before it starts. */
+/** The partitions that a service would have created over time; run this before it starts. */
 export async function makePast(db: Database): Promise<void> {
   await db.query(sql`
     select make_partitions(parent, now() - make_interval(days => ${DAYS}))
@@ -53,9 +53,9 @@ export async function fillAccount(
 }
 
 /**
- * Evenly over the month, 50,000 recipients and 20,000 references. One in a thousand failed and was
- * refunded, one in a hundred was undelivered, one in ten has a receiver, and one in a hundred of
- * those was down. Times to delivery are spread over the classes from 0.4 to 22 seconds.
+ * Spread evenly over the month, with 50,000 recipients and 20,000 references. One in a thousand
+ * failed and was refunded, one in a hundred was undelivered, one in ten has a receiver, and one in
+ * a hundred of those was down. Latencies are spread over the classes from 0.4 to 22 seconds.
  */
 async function insertMessages(
   db: Database,
@@ -119,7 +119,7 @@ async function insertMessages(
      where callback_url is not null`);
 }
 
-/** One person who changes much, one in a thousand entries of another kind. */
+/** One person who changes much; one entry in a thousand is of another kind. */
 async function insertAudit(db: Database, { accountId, userId }: Filled): Promise<void> {
   await db.query(sql`
     insert into audit_log (audit_id, at, account_id, actor, action, object_id, details, address, request_id)
@@ -155,7 +155,7 @@ async function insertHosts(db: Database, { accountId }: Filled): Promise<void> {
     select ${accountId}, host_key, origin, 'proven', now(), 31, now(), now() from host`);
 }
 
-/** Due tomorrow, so that nothing of it moves while it is looked at. */
+/** Due tomorrow, so that nothing of it moves during the measurement. */
 async function insertBacklog(db: Database, { accountId }: Filled): Promise<void> {
   await db.query(sql`
     insert into send_queue (message_id, account_id, carrier_id, due_at, expires_at)
@@ -174,7 +174,7 @@ async function insertBacklog(db: Database, { accountId }: Filled): Promise<void>
      limit ${BACKLOG.webhooks}`);
 }
 
-/** What folding would have left: quarters, minutes of the last two days; and the month before, whose messages are gone. */
+/** The sums that folding would have left, and those of the month before, without its messages. */
 async function rollUp(db: Database, { accountId }: Filled): Promise<void> {
   const widths = sql`(values (1::smallint), (15::smallint)) as w (width)`;
   const startOf = (column: "m.created_at" | "m.final_at" | "m.at") =>

@@ -3,11 +3,11 @@ import { eventId } from "#messages";
 import { systemClock as clock } from "#platform";
 import { percentile } from "./percentile.ts";
 
-/** Somebody signed in, as a browser is. */
+/** A signed-in user, as a browser sees it. */
 export type Visitor = { url: string; cookie: string };
 
 type Query = Record<string, string>;
-/** What is asked for the nth time; the answer before it tells where a reader goes on. */
+/** The nth query; the previous answer says where a reader would go on. */
 type Asking = (n: number, before: { nextCursor?: string | null }) => Query;
 export type Known = { accountId: string; keyId: string; userId: string; messageIds: string[] };
 export type Timed = { page: string; p50Ms: number; p95Ms: number };
@@ -15,7 +15,7 @@ export type Timed = { page: string; p50Ms: number; p95Ms: number };
 const WARM_UP = 5;
 const HOUR_MS = 3_600_000;
 
-/** Reads every list and panel of the dashboard so many times, one after the other, over HTTP. */
+/** Reads every list and panel of the dashboard `times` times over HTTP, one after the other. */
 export async function timePages(visitor: Visitor, known: Known, times: number): Promise<Timed[]> {
   const asked = askings(known);
   const timed: Timed[] = [];
@@ -32,13 +32,13 @@ export async function timePages(visitor: Visitor, known: Known, times: number): 
   return timed;
 }
 
-/** Files and streams are no pages, and nothing is set up or replayed here. */
+/** Files and streams are not pages, and nothing here has a setup or a replay to read. */
 function isRead(name: string, { method, success }: ConsoleOperation): boolean {
   const isPage = method === "GET" && success.type === undefined;
   return isPage && !["readSetup", "readReplay"].includes(name);
 }
 
-/** The filters that the pages offer, common and rare; a rare one costs the longest look. */
+/** The filters that pages offer, common and rare; a rare one causes the longest search. */
 function askings(known: Known): Partial<Record<ConsoleOperationName, Record<string, Asking>>> {
   const { accountId, keyId, userId, messageIds } = known;
   const id = (n: number) => messageIds[n % messageIds.length] ?? "";
@@ -110,7 +110,7 @@ function askings(known: Known): Partial<Record<ConsoleOperationName, Record<stri
   };
 }
 
-/** A reader who turns page after page, and begins anew behind the last. */
+/** A reader who pages through the list, and starts again after the last page. */
 function further(query: Query): Asking {
   return (_n, { nextCursor }) => (nextCursor ? { ...query, cursor: nextCursor } : query);
 }

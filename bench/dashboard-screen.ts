@@ -16,13 +16,13 @@ const PAGES = {
   webhooks: "/webhooks",
 };
 
-/** A middling phone on a middling line. */
+/** A middling phone on a middling connection. */
 const SLOWER = 4;
 const LINE = { latency: 40, downloadThroughput: 10e6 / 8, uploadThroughput: 10e6 / 8 };
 const QUIET_MS = 2_000;
 const LOOK_MS = 200;
 
-/** Notes what is painted and what jumps, from the first moment on. */
+/** Records what is painted and what shifts, from the very first moment. */
 const WATCH = `
   window.painted = { largestMs: 0, shift: 0, lastMs: 0 };
   new PerformanceObserver((list) => list.getEntries().forEach(({ startTime }) => {
@@ -33,7 +33,7 @@ const WATCH = `
     window.painted.lastMs = performance.now();
   })).observe({ type: "layout-shift", buffered: true });`;
 
-/** The largest paint and what jumped of each main page, in a browser that has none of it cached; medians and the worst shift. */
+/** Each main page's largest paint (median) and layout shift (worst), without a browser cache. */
 export async function timePaint(
   browser: Browser,
   visitor: Visitor,
@@ -84,7 +84,7 @@ async function slowDown(devtools: CDPSession): Promise<void> {
   await devtools.send("Emulation.setCPUThrottlingRate", { rate: SLOWER });
 }
 
-/** A session may have no more than 20. */
+/** A person may have no more than 20. */
 const STREAMS_A_SESSION = 10;
 
 type Watched = {
@@ -95,7 +95,7 @@ type Watched = {
   key: string;
 };
 
-/** From the moment that a status has in the database to its badge on the screen, beside other open streams. */
+/** From the time of a status in the database to its badge on screen, beside other open streams. */
 export async function timeBadges(
   { browser, signIn, db, accountId, key }: Watched,
   { streams, messages }: { streams: number; messages: number },
@@ -136,7 +136,7 @@ async function openStream({ url, cookie }: Visitor, accountId: string): Promise<
   return answer.resume();
 }
 
-/** Answers when the frame with the badge is drawn. */
+/** Resolves when the frame with the badge is drawn. */
 function badgeOf(recipient: string): string {
   return `new Promise((resolve) => {
     const look = () => {

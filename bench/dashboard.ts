@@ -1,7 +1,7 @@
 /**
- * What a person waits for at the dashboard: every list and panel from the server with ten million
- * messages behind it, the largest paint and the jumps of the main pages in a slow browser, and the
- * time from a change of status to its badge beside 50 open streams.
+ * What a person waits for at the dashboard: every list and panel from a server with ten million
+ * messages, the largest paint and layout shifts of the main pages in a slow browser, and the time
+ * from a change of status to its badge beside 50 open streams.
  *
  *   npm run bench:dashboard -- [--rows 10000000] [--times 100] [--runs 5]
  */
@@ -20,13 +20,13 @@ import { inWorld } from "./world.ts";
 const { values } = parseArgs({
   options: {
     rows: { type: "string", default: "10000000" },
-    /** How often each page is asked for. */
+    /** How often each page is requested. */
     times: { type: "string", default: "100" },
     /** How often each page is painted. */
     runs: { type: "string", default: "5" },
   },
 });
-/** A disk that ten million rows fill comfortably would not hold much more. */
+/** A disk with ample space for ten million rows may not hold much more. */
 const MAX_ROWS = 20_000_000;
 const rows = Math.min(Number(values.rows), MAX_ROWS);
 const BUDGET = { pageMs: 100, paintMs: 2_500, shift: 0.05, badgeMs: 2_000 };
@@ -64,7 +64,7 @@ await inWorld(async (world) => {
   );
 });
 
-/** The operator by the link of the set-up, with credits and a key, as a person would. */
+/** Sets up the operator by the setup link, then credits and a key, as a person would. */
 async function setUp(db: Database, url: string) {
   const link = await setupLink({ db, clock, publicUrl: url });
   const token = new URL(link ?? "").hash.replace("#token=", "");
@@ -96,7 +96,7 @@ async function post<Body>(url: string, body: object, cookie = "") {
   return { body: (await answer.json()) as Body, cookie: set.split(";")[0] ?? "" };
 }
 
-/** Of messages with a webhook, from all over the month. */
+/** Ids of messages with a webhook, from all over the month. */
 async function someIds(db: Database): Promise<string[]> {
   const found = await db.query<{ message_id: string }>(sql`
     select message_id

@@ -3,14 +3,14 @@ import { databaseSeconds, type World } from "./world.ts";
 
 type Rows = { first: number; last: number };
 
-/** As many as keep a transaction short and its cost apart from that of the rows. */
+/** Keeps each transaction short, and its fixed cost small beside that of the rows. */
 const CHUNK = 100_000;
-/** One a core of the least machine that this is measured on. */
+/** One per core of the smallest machine that this runs on. */
 const LANES = 2;
 
 /**
- * Fills tables with the rows from `first` to `last`, which `insert` makes inside the database, in
- * chunks; then tidies up as weeks of vacuum and checkpoints would have, and says what it took.
+ * Fills tables with the rows from `first` to `last`, which `insert` creates in the database in
+ * chunks. Then vacuums and checkpoints as weeks of operation would have, and reports the cost.
  */
 export async function fill(
   world: World,

@@ -1,4 +1,4 @@
-/** The last part of bench/flow.ts: the whole way as fast as it goes, ours and Kannel's. */
+/** The last part of bench/flow.ts: end-to-end throughput at full speed, ours and Kannel's. */
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { systemClock as clock } from "#platform";
@@ -15,12 +15,12 @@ type Ours = {
   stop: () => Promise<void>;
 };
 
-/** Sent to the SMSC, and delivered: both tell of these two. */
+/** Each message gets two: accepted by the SMSC, and delivered. */
 const CALLBACKS = 2;
-/** Of what it just did all the way: enough to keep it busy, too little to pile up much. */
+/** Relative to the throughput just measured: enough to keep Kannel busy without a large backlog. */
 const HELD_BACK = 1.25;
 const LOOK_MS = 50;
-/** Callbacks that have not come for so long will not. */
+/** Callbacks missing for this long will not come. */
 const STUCK_MS = 15_000;
 
 export async function compareWithKannel(deps: Deps, ours: Ours): Promise<void> {
@@ -40,14 +40,14 @@ export async function compareWithKannel(deps: Deps, ours: Ours): Promise<void> {
   const pids = () => Promise.resolve(kannel.pids);
   const cold = await measure(deps, "warm-up", { ...theirs, seconds: 2 }, pids);
   const free = await measure(deps, "kannel", theirs, pids);
-  // Reports that wait make each search among them longer: held back, it may get further.
+  // Waiting reports slow down each search among them, so with less load Kannel may do better.
   const perSecond = HELD_BACK * Math.max(cold, free);
   const paced = await measure(deps, "kannel, held back", { ...theirs, perSecond }, pids);
   await kannel.stop();
   console.log(`  posthorn / the better of kannel ${(first / Math.max(free, paced)).toFixed(2)}`);
 }
 
-/** Messages a second that went all the way, the time until the last of them included. */
+/** Messages per second end to end, counting the time until the last callback. */
 async function measure(
   { world, receiver }: Deps,
   name: string,
@@ -68,7 +68,7 @@ async function measure(
   return perSecond;
 }
 
-/** How many callbacks there are, and when the last came. */
+/** How many callbacks arrived, and when the last one did. */
 async function allReceived({ child }: Child, expected: number) {
   let [callbacks, at] = [await received(child), performance.now()];
   while (callbacks < expected && performance.now() - at < STUCK_MS) {

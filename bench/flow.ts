@@ -1,9 +1,9 @@
 /**
- * The whole way, all of it durable: HTTP accept, SMPP submit, receipt, two signed webhooks a message.
- * The service is the real one, with all roles but the dashboard; load, SMSC and receiver are processes
- * of their own beside it. Says how many messages a second went all the way, whether anything piled up,
- * and where the processor time went. Then, where Kannel is installed, both as fast as they go: until
- * the last callback of all that was accepted in a while, with the same SMSC and the same receiver.
+ * The whole flow, all of it durable: HTTP accept, SMPP submit, receipt, two signed webhooks a
+ * message. The service is the real one, with all roles but the dashboard; load, SMSC and receiver
+ * are processes beside it. Reports messages completed per second, growing backlogs and processor
+ * time. Then, if Kannel is installed, runs both at full speed for a while, up to the last callback,
+ * with the same SMSC and receiver.
  *
  *   npm run bench:flow -- [--rate 1550] [--seconds 60] [--accounts 4] [--beside 20] [--profile FOLDER]
  */
@@ -18,23 +18,23 @@ import { addSmsc, inWorld, makeAccounts, stopChild } from "./world.ts";
 
 const { values } = parseArgs({
   options: {
-    /** Messages a second that are sent; more than go all the way pile up. */
+    /** Messages sent per second; if more than can complete, a backlog grows. */
     rate: { type: "string", default: "1550" },
     seconds: { type: "string", default: "60" },
     accounts: { type: "string", default: "4" },
     connections: { type: "string", default: "192" },
-    /** For how long messages are sent as fast as they are taken, beside Kannel; 0 for not at all. */
+    /** How long to run at full speed, ours and Kannel's in turn; 0 for not at all. */
     beside: { type: "string", default: "20" },
-    /** Where to write a processor profile of the service. */
+    /** The folder for a processor profile of the service. */
     profile: { type: "string" },
   },
 });
 const [rate, seconds] = [Number(values.rate), Number(values.seconds)];
-/** Until the engine has compiled what is hot; "sustained" is what comes after. */
+/** Time for the engine to compile the hot code; "sustained" is what comes after. */
 const WARM_UP_SECONDS = 15;
 const SAMPLE_MS = 5_000;
 const LOOK_MS = 100;
-/** A backlog that has not shrunk for so long will not. */
+/** A backlog that has not shrunk for this long never will. */
 const STUCK_MS = 60_000;
 const TEXT = "Your code is 482913. It is valid for ten minutes.";
 const RECIPIENT = "4915112345678";
@@ -54,7 +54,7 @@ await inWorld(async (world) => {
   });
   const connections = Number(values.connections);
   const job = { port: service.port, path: "/v1/messages", keys, bodies, connections };
-  // One load: what is measured begins amid it, with every stage as full as it is in the end.
+  // One continuous load: measuring starts in its midst, with every stage as full as at the end.
   const running = world.load({ ...job, seconds: WARM_UP_SECONDS + seconds, perSecond: rate });
   await Promise.race([running, clock.sleep(WARM_UP_SECONDS * 1000)]);
 
@@ -93,7 +93,7 @@ await inWorld(async (world) => {
 
 type Backlog = { queued: number; sent: number; webhooks: number };
 
-/** What waits at each stage, looked at now and then until the load ends. */
+/** Samples the backlog of each stage until the load ends. */
 async function watch(
   db: Database,
   receiver: ChildProcess,
@@ -146,7 +146,7 @@ async function accepted(db: Database): Promise<number> {
   return row?.count ?? 0;
 }
 
-/** Nothing of what was accepted may be missing at the other end. */
+/** Checks that nothing accepted is missing at the other end. */
 async function audit(db: Database): Promise<void> {
   const [row] = await db.query<{ messages: number; delivered: number; webhooks: number }>(sql`
     select count(*) as messages, count(*) filter (where status = 'DELIVERED') as delivered,
@@ -158,7 +158,7 @@ async function audit(db: Database): Promise<void> {
 }
 
 type Cpu = Record<string, Used>;
-/** What there was so far, at a moment. */
+/** Totals at one moment. */
 type Look = { atMs: number; accepted: number; webhooks: number; cpu: Cpu };
 type Report = { result: Result; backlogs: Backlog[]; before: Look; after: Look; drained: Look };
 

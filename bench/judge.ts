@@ -1,5 +1,5 @@
 /**
- * What it costs to judge a recipient and to count segments, in nanoseconds a call. Both are on the
+ * The cost of judging a recipient and counting segments, in nanoseconds a call. Both are on the
  * path of every accepted message; together they should stay below a tenth of a request.
  * Run: node bench/judge.ts
  */
@@ -9,7 +9,7 @@ import { judgeRecipient } from "../server/messages/recipient.ts";
 
 const CALLS = 200_000;
 
-/** Distinct strings, as they come out of JSON: a repeated literal would flatter the cache. */
+/** Distinct strings, made as JSON makes them: a repeated literal would flatter the cache. */
 function numbers(prefix: string): string[] {
   return Array.from({ length: 1000 }, (_, n) => JSON.parse(`"${prefix}${1000 + n}"`) as string);
 }

@@ -1,8 +1,8 @@
 /**
- * Kannel beside us, where it is installed: bearerbox and smsbox on loopback ports, configured in a
- * folder that goes with the benchmark, tuned as far as its guide goes: a window as wide as ours, no
- * access log, only panics written. Delivery reports are matched in its memory, which is its fastest
- * way; neither that nor its store is flushed to the disk, so a power cut costs it what ours survives.
+ * Kannel for comparison, if installed: bearerbox and smsbox on loopback ports, configured in the
+ * benchmark's folder, tuned as far as its guide goes: a window as wide as ours, no access log, only
+ * panics logged. It matches delivery reports in memory, which is its fastest way. Neither those nor
+ * its store are flushed to disk, so it loses in a power cut what we would keep.
  */
 import type { ChildProcess } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -15,19 +15,19 @@ import { stopChild, type World } from "./world.ts";
 export type Kannel = {
   port: number;
   pids: number[];
-  /** Of a request that sends one message, and asks for reports at a URL if there is one. */
+  /** The path of a request that sends one message, and asks for reports if given a URL. */
   sendPath(message: { recipient: string; text: string; reportUrl?: string }): string;
   stop(): Promise<void>;
 };
 
 type KannelOptions = {
-  /** A file for each message until it is sent, or nothing but memory. */
+  /** `spool` keeps a file per message until it is sent; `none` keeps it only in memory. */
   store: "spool" | "none";
   smscPort: number;
 };
 
 const PANICS_ONLY = "4";
-/** Accepted by the SMSC, and delivered: the two that we report too; and all ways to fail. */
+/** Accepted by the SMSC and delivered, which we report too, and all kinds of failure. */
 const REPORTS = 1 | 2 | 8 | 16;
 
 export function isKannelInstalled(): boolean {
@@ -54,7 +54,7 @@ export async function startKannel(world: World, options: KannelOptions): Promise
     port,
     pids: [bearerbox.pid ?? 0, smsbox.pid ?? 0],
     sendPath,
-    // No grace: it would first send all that waits.
+    // Killed at once: on a normal stop it would first send everything that waits.
     async stop() {
       await stopChild(smsbox, "SIGKILL");
       await stopChild(bearerbox, "SIGKILL");
@@ -120,7 +120,7 @@ function groups(...all: Record<string, string | number>[]): string {
     .join("\n");
 }
 
-/** Whatever it answers, it is there. */
+/** Any answer shows that it is up. */
 async function untilAnswers(url: string, child: ChildProcess): Promise<void> {
   for (;;) {
     if (

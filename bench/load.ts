@@ -1,6 +1,6 @@
 /**
- * A load of HTTP requests over raw sockets, cheap enough to leave the other core to the server.
- * Runs as a process of its own: reads one JSON job from argv, prints one JSON result.
+ * An HTTP load over raw sockets, cheap enough to leave the other core to the server. Runs as a
+ * process of its own: reads one JSON job from argv, prints one JSON result.
  */
 import { writeFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
@@ -10,13 +10,13 @@ export type Job = {
   connections: number;
   seconds: number;
   path: string;
-  /** One is taken in turn for each request. */
+  /** Requests take the keys in turn. */
   keys: string[];
-  /** Posted in turn; where there are none, the path is fetched with GET. */
+  /** Posted in turn; if empty, the path is fetched with GET. */
   bodies: string[];
-  /** At most so many requests a second in all; as many as are answered where it is left out. */
+  /** The limit of requests per second in total; if left out, each answer triggers the next. */
   perSecond?: number;
-  /** A file for the ids of all messages that were answered with 202, one a line. */
+  /** A file for the ids of all messages answered with 202, one per line. */
   idsFile?: string;
 };
 export type Result = {
@@ -25,11 +25,11 @@ export type Result = {
   p50Ms: number;
   p99Ms: number;
   maxMs: number;
-  /** Connections that broke. */
+  /** Broken connections. */
   errors: number;
-  /** Requests that were sent and not answered, half a minute after the last. */
+  /** Requests still unanswered half a minute after the last one was sent. */
   unanswered: number;
-  /** Processor time that the load itself took of each request. */
+  /** The load's own processor time per request. */
   ownMicroseconds: number;
 };
 
@@ -93,7 +93,7 @@ async function run(job: Job): Promise<Result> {
 
   function client(socket: Socket): Promise<void> {
     return new Promise((resolve) => {
-      /** When the request left that is to be answered; undefined where none is. */
+      /** When the pending request was sent; undefined if none is pending. */
       let sentAt: number | undefined;
       let held = "";
       const send = () => {
@@ -115,7 +115,7 @@ async function run(job: Job): Promise<Result> {
         if (head < 0) return;
         const length = Number(/content-length: (\d+)/i.exec(held.slice(0, head))?.[1] ?? 0);
         if (held.length < head + 4 + length) return;
-        // What nobody asked for, such as 408 to a silent connection, is no answer to a request.
+        // Unsolicited data, such as a 408 on a silent connection, is not an answer.
         if (sentAt === undefined) return void socket.destroy();
         note(held.slice(9, 12), held);
         held = held.slice(head + 4 + length);
@@ -124,14 +124,14 @@ async function run(job: Job): Promise<Result> {
         sendInTurn();
       });
       socket.on("close", () => resolve());
-      // The first at once, whatever the rate: a silent connection is soon closed.
+      // The first request ignores the rate, as a silent connection would soon be closed.
       if (socket.destroyed) resolve();
       else send();
     });
   }
 }
 
-/** In waves that fit the queue of a listening socket: what does not is tried again a second later. */
+/** In waves that fit the accept queue: a connection that overflows it retries after a second. */
 async function connectAll(job: Job, onError: () => void): Promise<Socket[]> {
   const sockets: Socket[] = [];
   while (sockets.length < job.connections) {

@@ -1,6 +1,6 @@
 /**
- * One request at a time on an idle service: how long until its 202, and until its submit_sm is at the
- * SMSC, which is a process beside it. Then nothing at all: what the service asks the database by itself.
+ * One request at a time to an idle service: the time until its 202, and until its submit_sm is at
+ * the SMSC, a separate process. Then none: how many queries the service makes by itself.
  *
  *   npm run bench:lone -- [--requests 500] [--gap 20] [--idle 10]
  */
@@ -15,7 +15,7 @@ import { addSmsc, type Child, inWorld, makeAccounts } from "./world.ts";
 const { values } = parseArgs({
   options: {
     requests: { type: "string", default: "500" },
-    /** Milliseconds of silence after each. */
+    /** Milliseconds of silence after each request. */
     gap: { type: "string", default: "20" },
     /** Seconds without any request. */
     idle: { type: "string", default: "10" },
@@ -23,7 +23,7 @@ const { values } = parseArgs({
 });
 const WARM_UP = 50;
 const ARRIVES_WITHIN_MS = 10_000;
-/** PostgreSQL tells what a connection did at most a second later. */
+/** PostgreSQL's counters lag behind a connection by at most a second. */
 const SETTLE_MS = 3_000;
 
 type Times = { acceptedMs: number; fromRequestMs: number; fromAnswerMs: number };
@@ -76,7 +76,7 @@ async function sendOne({ client, smsc, key }: Deps, n: number): Promise<Times> {
   return {
     acceptedMs: answeredAt - startedAt,
     fromRequestMs: at - startedAt,
-    // The segment is often on its way before the client has read its answer.
+    // The segment often arrives before the client has read its answer.
     fromAnswerMs: Math.max(0, at - answeredAt),
   };
 }
@@ -103,7 +103,7 @@ async function countIdle(db: Database, seconds: number): Promise<void> {
   await clock.sleep(SETTLE_MS);
   const before = await transactions(db);
   await clock.sleep(seconds * 1000);
-  // Our own first look is among them.
+  // One of them is our own first look.
   const count = (await transactions(db)) - before - 1;
   console.log(
     `idle for ${seconds} s: ${count} statements in the database, ${(count / seconds).toFixed(1)} a second`,

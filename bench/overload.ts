@@ -1,8 +1,8 @@
 /**
- * More than can be accepted, for a while: three times what the same service accepted just before,
- * over more connections than its queue holds, one account far over its rate. Prints what was accepted
- * and refused and how much memory the service took, then checks that every message answered with 202
- * is stored and charged, and that nothing else is. Fails where that does not hold.
+ * Overload for a while: three times what the same service accepted just before, over more
+ * connections than its queue holds, with one account far over its rate. Prints what was accepted
+ * and refused and the service's memory, then checks that every message answered with 202 is stored
+ * and charged, and nothing else. Fails if not.
  *
  *   npm run bench:overload -- [--seconds 60] [--connections 8000] [--times 3]
  */
@@ -18,16 +18,16 @@ import { addSmsc, inWorld, makeAccounts, stopChild, type World } from "./world.t
 const { values } = parseArgs({
   options: {
     seconds: { type: "string", default: "60" },
-    /** The queue of accepting holds 5,000. */
+    /** The queue of the accepting stage holds 5,000. */
     connections: { type: "string", default: "8000" },
     times: { type: "string", default: "3" },
   },
 });
 const seconds = Number(values.seconds);
 const ACCOUNTS = 75;
-/** Of a hundred requests, so many are one account's. */
+/** Of 100 requests, this many come from one account. */
 const GREEDY = 25;
-/** A second and account: far above what an honest one needs here, and below what the greedy one wants. */
+/** Per second and account: far above an honest account here, below what the greedy one wants. */
 const RATE_LIMIT = "200";
 const CALM_SECONDS = 5;
 const BODY = JSON.stringify({
@@ -68,12 +68,12 @@ await inWorld(async (world) => {
   const peak = (await memoryOf(service.pid)).peak;
   await clock.sleep(5_000);
   report(storm, { perSecond, peak, after: (await memoryOf(service.pid)).now });
-  // What it still sends would only hold up the checks.
+  // What it would still send only delays the checks.
   await stopChild(service.child);
   await check(world, db, { files: Object.values(files), results: [calm, storm] });
 });
 
-/** The greedy one between the others, in every fourth place. */
+/** Puts the greedy account between the others, in every fourth place. */
 function spread(others: string[], greedy: string): string[] {
   const share = others.length / GREEDY;
   return others.flatMap((key, n) => (n % share === 0 ? [greedy, key] : [key]));
@@ -122,7 +122,7 @@ async function check(world: World, db: Database, { files, results }: Answers): P
              where (l.message_id is null or m.message_id is null)
                and (l.kind is null or l.kind = 'charge')) as uncharged`);
   const count = results.reduce((sum, each) => sum + accepted(each), 0);
-  // A request whose answer never came may have been accepted: its client cannot know, and asks again.
+  // A request that got no answer may have been accepted; its client would have to ask again.
   const lostAnswers = results.reduce((sum, each) => sum + each.unanswered, 0);
   console.log(
     `${count} answered with 202: ${found?.lost} of them are not stored, ${found?.unanswered} stored that were not answered so (${lostAnswers} answers did not come), ${found?.uncharged} charges without their message or messages without their charge`,

@@ -1,4 +1,4 @@
-/** Not a number where there are none; 0.5 is the median. */
+/** NaN if there are no numbers; a share of 0.5 is the median. */
 export function percentile(numbers: number[], share: number): number {
   const sorted = numbers.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;

@@ -1,7 +1,7 @@
-/** What processes used so far, as Linux tells it in /proc. */
+/** The processor time and memory of processes, from Linux's /proc. */
 import { readdir, readFile } from "node:fs/promises";
 
-/** Seconds of processor time, and how much of it the kernel took. */
+/** Seconds of processor time in total, and in the kernel. */
 export type Used = { all: number; system: number };
 
 const TICKS_PER_SECOND = 100;
@@ -20,7 +20,7 @@ export async function parentOf(pid: number): Promise<number> {
   return Number(parent);
 }
 
-/** Of all of them together; one that is gone counts nothing. */
+/** The total of all these processes; one that has ended counts as zero. */
 export async function usedBy(pids: number[]): Promise<Used> {
   const stats = await Promise.all(pids.map(statOf));
   const secondsOf = (field: number) =>
@@ -28,7 +28,7 @@ export async function usedBy(pids: number[]): Promise<Used> {
   return { all: secondsOf(11) + secondsOf(12), system: secondsOf(12) };
 }
 
-/** Resident memory in megabytes: now, and the most there ever was. */
+/** Resident memory in megabytes: now, and the highest so far. */
 export async function memoryOf(pid: number): Promise<{ now: number; peak: number }> {
   const status = await readFile(`/proc/${pid}/status`, "utf8").catch(() => "");
   const megabytes = (field: string) =>

@@ -1,6 +1,6 @@
 /**
- * What a page costs with ten messages and with ten million, as ratios of one run: the median time of
- * each kind of page, and of one message by its id, on an embedded PostgreSQL of its own.
+ * What a page costs with ten messages and with ten million, as ratios within one run: the median
+ * time of each kind of page, and of one message by id, on its own embedded PostgreSQL.
  * Usage: node bench/read.ts [--rows 10000000] [--pages 300]
  */
 import { parseArgs } from "node:util";
@@ -17,11 +17,11 @@ const { values } = parseArgs({
     pages: { type: "string", default: "300" },
   },
 });
-/** A disk that ten million rows fill comfortably would not hold much more. */
+/** A disk with ample space for ten million rows may not hold much more. */
 const MAX_ROWS = 20_000_000;
 const rows = Math.min(Number(values.rows), MAX_ROWS);
 const pages = Number(values.pages);
-/** A page has as many, so that both states give pages of the same size. */
+/** One page's worth, so that both states return pages of the same size. */
 const FEW = 10;
 const RECIPIENT = "4915100000007";
 const REFERENCE = "order-7";
@@ -91,7 +91,7 @@ async function measureAll(db: Database, accountId: string): Promise<Record<strin
   return medians;
 }
 
-/** From all over the table, so that no page is only read from memory that another warmed. */
+/** From all over the table, so that no query profits from memory that another one warmed. */
 async function someIds(db: Database, accountId: string): Promise<string[]> {
   const found = await db.query<{ message_id: string }>(sql`
     select message_id

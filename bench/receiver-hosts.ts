@@ -1,2 +1,2 @@
-/** Each is a host of its own to the service, which keeps to a limit per host; one process answers all. */
+/** The service limits each host separately, so one process answers as several hosts. */
 export const RECEIVER_HOSTS = ["127.0.0.1", "127.0.0.2", "127.0.0.3", "127.0.0.4"];

@@ -1,7 +1,7 @@
 /**
- * A trivial receiver of webhooks in a process of its own: answers each request, with a body or
- * without, with 200 in one write. A full HTTP server would be the slower side of what is measured.
- * Tells its port; counts on request.
+ * A trivial webhook receiver in its own process: answers each request, with or without a body, with
+ * 200 in one write. A full HTTP server would be slower than what is being measured. Reports its
+ * port, and the count when asked.
  */
 import { once } from "node:events";
 import { createServer, type Socket } from "node:net";
@@ -19,7 +19,7 @@ function answerAll(socket: Socket): void {
   socket.on("data", (chunk: Buffer) => {
     if (left === 0) {
       held += chunk.toString("latin1");
-      // A head that comes in pieces is rare, and waits for its end.
+      // A head split over chunks is rare; wait for its end.
       if (!held.includes(HEAD_END)) return;
       left = missingOctets(held);
       held = "";
@@ -41,7 +41,7 @@ process.send?.(port);
 process.on("message", () => process.send?.(count));
 process.on("disconnect", () => process.exit());
 
-/** Of the request that begins here. */
+/** The rest of the request that begins here. */
 function missingOctets(text: string): number {
   const length = Number(/content-length: (\d+)/i.exec(text)?.[1] ?? 0);
   return text.indexOf(HEAD_END) + HEAD_END.length + length - text.length;

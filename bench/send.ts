@@ -1,6 +1,6 @@
 /**
- * A backlog of accepted messages drained to DELIVERED through SMPP over loopback, database and
- * receipts included; then the same with many old messages in the table, as a ratio.
+ * Drains a backlog of accepted messages to DELIVERED through SMPP over loopback, including database
+ * and receipts; then again with many old messages in the table, as a ratio.
  * Usage: npm run bench:send -- [--messages 20000] [--old 10000000]
  */
 import { hostname } from "node:os";
@@ -76,7 +76,7 @@ async function drain(world: World, db: Database, from: From): Promise<number> {
   await fleet.start();
   const loops = fleet.loops.map((loop) => runLoop(loop, { clock, log: silentLog }));
   for (;;) {
-    // From the first of the backlog on: a look at all old messages would be what is measured.
+    // Only from the backlog's first id: otherwise this would measure a scan of all old messages.
     const [left] = await db.query<{ left: number }>(sql`
       select count(*) as left
         from messages
@@ -112,7 +112,7 @@ async function insertBacklog(db: Database, { accountId, carrierId }: From): Prom
   await db.query(sql`checkpoint`);
 }
 
-/** Messages that ended long ago, with the submissions and events they left. */
+/** Old, finished messages, with their submissions and events. */
 async function insertOld(
   db: Database,
   { accountId, carrierId }: From,

@@ -1,6 +1,6 @@
 /**
- * The other end of bench/smpp.ts, in a process of its own: answers binds, submits, enquire_links
- * and unbinds by their headers alone, so that what is measured is the client.
+ * The other end of bench/smpp.ts, in its own process: answers binds, submits, enquire_links and
+ * unbinds by their headers alone, so that only the client is measured.
  */
 import { createServer } from "node:net";
 
@@ -33,7 +33,7 @@ const server = createServer({ noDelay: true }, (socket) => {
   socket.on("data", (chunk: Buffer) => {
     push(chunk);
     socket.write(answers.subarray(0, end));
-    // The socket may still hold these octets.
+    // The socket may still hold these bytes.
     answers = answers.subarray(end);
     if (answers.length < 512 * 1024) answers = Buffer.allocUnsafe(1024 * 1024);
     end = 0;
@@ -45,5 +45,5 @@ server.listen(0, "127.0.0.1", () => {
   const address = server.address();
   process.send?.(typeof address === "object" ? address?.port : null);
 });
-// The benchmark's end is ours.
+// Ends with the benchmark.
 process.on("disconnect", () => process.exit(0));

@@ -1,7 +1,7 @@
 /**
- * How fast the SMPP client is, and how fast npm `smpp` is in the same run on the same machine:
- * `node bench/smpp.ts`. Codec alone, then one bind over loopback against a sink in a second
- * process, at windows of 1, 10 and 100. Takes about half a minute.
+ * The speed of our SMPP client and of npm `smpp`, in one run on one machine: `node bench/smpp.ts`.
+ * First the codec alone, then one bind over loopback to a sink in a second process, at windows of
+ * 1, 10 and 100. Takes about half a minute.
  */
 import { fork } from "node:child_process";
 import { once } from "node:events";
@@ -57,7 +57,7 @@ function settingsFor(port: number, window: number): SmppSettings {
   return read.settings;
 }
 
-/** Calls a second, over `RUN_MS` after a warm-up of a tenth of it. */
+/** Calls per second over `RUN_MS`, after a warm-up of a tenth of it. */
 function callsPerSecond(run: () => void): number {
   let [count, startMs] = [0, 0];
   for (const limitMs of [RUN_MS / 10, RUN_MS]) {
@@ -115,7 +115,7 @@ function receiptPdu(): Buffer {
   );
 }
 
-/** Submits a second through the whole carrier: text in, outcome out. */
+/** Submits per second through the whole carrier: text in, outcome out. */
 async function benchCarrier(port: number, window: number): Promise<number> {
   const carrier = smppCarrier({
     carrierId: "bench",
@@ -153,7 +153,7 @@ async function benchNpm(port: number, window: number): Promise<number> {
   return perSecond;
 }
 
-/** So many submits in flight at any time, for `RUN_MS`. */
+/** Keeps `window` submits in flight for `RUN_MS`. */
 async function keepBusy(window: number, submit: () => Promise<void>): Promise<number> {
   const startMs = performance.now();
   let count = 0;

@@ -1,6 +1,6 @@
 /**
- * An SMSC in a process of its own, for benchmarks: accepts at once and sends each receipt at once.
- * With `--tell` it says when each submit came, by the clock on the wall.
+ * An SMSC in its own process, for benchmarks: accepts at once and sends each receipt at once. With
+ * `--tell` it reports when each submit came, in wall time.
  */
 import { startSmsc } from "#carriers";
 

@@ -1,6 +1,6 @@
 /**
- * Signed webhook POSTs per second through the poster, against a bare undici pool that signs nothing,
- * judges nothing and reads the answer as a stream. Receiver: another process on loopback.
+ * Signed webhook POSTs per second through the poster, against a bare undici pool that neither signs
+ * nor judges, and streams the answer. The receiver is another process on loopback.
  *
  *   node bench/webhook-post.ts [seconds per round] [in flight]
  */
@@ -38,7 +38,7 @@ async function main(seconds: number, inFlight: number): Promise<void> {
   report(rates, inFlight);
 }
 
-/** Keeps `inFlight` posts going for a while. Processor time tells the truth on a busy machine too. */
+/** Keeps `inFlight` posts going for a while. Processor time is reliable even on a busy machine. */
 async function measure(post: () => Promise<void>, { seconds, inFlight }: Load): Promise<Rate> {
   const endMs = systemClock.monotonicMs() + seconds * 1_000;
   let posts = 0;

@@ -1,7 +1,7 @@
 /**
- * Signed webhook deliveries per second, storage included, to a trivial receiver in another process,
- * against a bare loop of the same HTTP client that posts the same signed octets and stores nothing.
- * Both in one run, in turn, as a ratio. Then the same beside hosts that swallow everything.
+ * Signed webhook deliveries per second, including storage, to a trivial receiver in another
+ * process; against a bare loop of the same HTTP client that posts the same signed bytes and stores
+ * nothing. Both alternate in one run, giving a ratio. Then the same beside hosts that never answer.
  *
  *   npm run bench:webhooks -- [--deliveries 20000] [--rounds 3] [--dead 0]
  */
@@ -22,9 +22,9 @@ const { values } = parseArgs({
   options: {
     deliveries: { type: "string", default: "20000" },
     rounds: { type: "string", default: "3" },
-    /** Hosts that accept and never answer, with a backlog each. */
+    /** How many hosts accept and never answer, each with a backlog. */
     dead: { type: "string", default: "0" },
-    /** For a profile: no bare loop, no ratio. */
+    /** For a profile: leaves out the bare loop and the ratio. */
     only: { type: "boolean", default: false },
   },
 });
@@ -56,7 +56,7 @@ await inWorld(async (world) => {
   }
 });
 
-/** The same client, octets and headers, signed beforehand; so many in flight all the time. */
+/** The same client, bytes and headers, signed in advance, with as many in flight all the time. */
 async function bare(secret: string, port: number, posts: number): Promise<number> {
   const pool = new Pool(`http://127.0.0.1:${port}`, { connections: IN_FLIGHT, pipelining: 1 });
   const { body, headers } = signed(secret);
@@ -130,7 +130,7 @@ async function stored(site: Site, deliveries: number, deadHosts = 0): Promise<nu
     version: "bench",
   });
   if (deadHosts > 0) {
-    // Only a receiver that is known to be healthy goes before those that never answer.
+    // Only a host known to be healthy is served before those that never answer.
     await fill(db, { accountId, deliveries: 100, url });
     loop.start();
     await emptied(db, lane);
@@ -156,7 +156,7 @@ async function stored(site: Site, deliveries: number, deadHosts = 0): Promise<nu
 
 type Backlog = { accountId: string; deliveries: number; url: string };
 
-/** Events as `move_messages` leaves them. */
+/** Events as `move_messages` creates them. */
 async function fill(db: Database, { accountId, deliveries, url: address }: Backlog): Promise<void> {
   const lane = hostKeyOf(accountId, address).toString();
   for (let done = 0; done < deliveries; done += 1_000) {

@@ -1,8 +1,8 @@
 /**
- * What a benchmark stands on: an embedded PostgreSQL of its own in a temporary folder, or the empty
- * database on this machine that BENCH_DATABASE_URL names; migrated, and the processes beside it. All of
- * it ends with the benchmark, also where somebody interrupts it or stops reading what it prints, such
- * as head. What was written to a database that was named stays there.
+ * The environment of a benchmark: an embedded PostgreSQL of its own in a temporary folder, or the
+ * empty local database that BENCH_DATABASE_URL names, migrated; and the processes beside it. All of
+ * it ends with the benchmark, even if interrupted or if its output is no longer read, as by head.
+ * What was written to a named database stays there.
  */
 import { type ChildProcess, fork, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
@@ -32,16 +32,16 @@ import type { Job, Result } from "./load.ts";
 import { familyOf, parentOf, usedBy } from "./processor-time.ts";
 
 export type World = {
-  /** Empty but for the database's own; gone in the end. */
+  /** Only the database's own files are in it at first; removed at the end. */
   folder: string;
   databaseUrl: string;
   databasePid: number;
   secrets: SecretBox;
-  /** Closed in the end, where nobody did. */
+  /** Closed at the end if it was not closed before. */
   openDatabase(options: DatabaseOptions): Database;
-  /** A file of this folder as a process, which tells its port first. */
+  /** Starts a file of this folder as a process, which first reports its port. */
   startChild(file: string, args?: string[]): Promise<Child>;
-  /** The real service, on this database, without limits that a load would meet. */
+  /** Starts the real service on this database, with rate limits that a load does not reach. */
   startService(settings?: Record<string, string>, flags?: string[]): Promise<Child>;
   spawn(command: string, args: string[]): ChildProcess;
   load(job: Job): Promise<Result>;
@@ -49,17 +49,17 @@ export type World = {
 export type Child = { child: ChildProcess; pid: number; port: number };
 
 type DatabaseOptions = Omit<Parameters<typeof openDatabase>[0], "url" | "log">;
-/** Run in the order of their making, the last first. `isEarly` where nobody waits for a good end. */
+/** Run in reverse order of registration. `isEarly` if a clean end is not worth waiting for. */
 type End = (isEarly: boolean) => Promise<unknown>;
 
-/** A service finishes what is in flight, and writes its profile. */
+/** A service first finishes what is in flight, and writes its profile. */
 const PATIENCE_MS = 30_000;
 const SERVICE = new URL("../server/main.ts", import.meta.url).pathname;
-/** As `npm start` gives them. */
+/** The same as in `npm start`. */
 const FLAGS = ["--max-semi-space-size=64"];
 const ACTOR = "bench";
 
-/** Runs the benchmark in a world of its own, and clears that away however it ends. */
+/** Runs the benchmark in an environment of its own, and removes that however it ends. */
 export async function inWorld(run: (world: World) => Promise<void>): Promise<void> {
   keepYoungObjectsYoung();
   const ends: End[] = [];
@@ -69,7 +69,7 @@ export async function inWorld(run: (world: World) => Promise<void>): Promise<voi
   try {
     await run(await openWorld(ends));
   } catch (error) {
-    // Whatever fails once the world is being cleared away fails because of that.
+    // Failures after the teardown has begun are caused by it.
     if (ending === undefined) throw error;
   } finally {
     await end(false);
@@ -80,7 +80,7 @@ async function runBackwards(ends: End[], isEarly: boolean): Promise<void> {
   for (const end of ends.toReversed()) await end(isEarly).catch(console.error);
 }
 
-/** The handlers stay: a terminal and npm both pass on a Ctrl-C, and the second must not cut the first off. */
+/** Handlers stay: terminal and npm both pass on Ctrl-C, and the second must not cut the end off. */
 function endOnSignals(end: () => Promise<void>): void {
   let isLeaving = false;
   const leave = (code: number) => {
@@ -130,7 +130,7 @@ async function openWorld(ends: End[]): Promise<World> {
       const db = openDatabase({ ...options, url: postgres.url, log: silentLog });
       let closing: Promise<void> | undefined;
       const close = () => (closing ??= db.close());
-      // A statement that runs would hold up an early end; the database's end is its end too.
+      // Closing would wait for running statements; on an early end, the database's end closes it.
       ends.push((isEarly) => (isEarly ? Promise.resolve() : close()));
       return { ...db, close };
     },
@@ -171,7 +171,7 @@ type Postgres = { url: string; pid: number };
 async function startOwnPostgres(folder: string, ends: End[]): Promise<Postgres> {
   const lock = lockDataDir(folder);
   const starting = startEmbeddedPostgres({ lock, clock, log: silentLog });
-  // Before it is there: an interruption while it starts must stop it too.
+  // Registered before it has started, so that an interruption during the start stops it too.
   ends.push(async () => {
     await starting.then((postgres) => postgres.stop()).catch(() => undefined);
     lock.release();
@@ -219,14 +219,14 @@ function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
   return exitCode !== null || signalCode !== null;
 }
 
-/** Processor time of the database so far. */
+/** The database's processor time so far. */
 export async function databaseSeconds({ databasePid }: World): Promise<number> {
   return (await usedBy(await familyOf(databasePid))).all;
 }
 
 export type Account = { accountId: string; signingSecret: string; key: string };
 
-/** Accounts that can pay for any load, each with a key. */
+/** Accounts with credits for any load, each with a key. */
 export async function makeAccounts(
   db: Database,
   { secrets }: World,
@@ -243,7 +243,7 @@ export async function makeAccounts(
   return accounts;
 }
 
-/** A carrier that all messages go to; its id. */
+/** Adds a carrier and routes all messages to it; returns its id. */
 export async function addSmsc(db: Database, { secrets }: World, port: number): Promise<string> {
   const by = { actor: ACTOR, now: clock.now() };
   const carrierId = await makeCarrier(db, { settings: { port, window: 500, rate: 0 }, secrets });
