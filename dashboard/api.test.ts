@@ -3,7 +3,7 @@ import { test, type TestContext } from "node:test";
 import { call } from "./api.ts";
 import { Failure } from "./failure.ts";
 
-/** A service that never answers, and how its callers lose their patience. */
+/** A service that never answers, and a way to let its callers time out. */
 function hangs(t: TestContext): { runOut: () => void; limits: number[] } {
   const deadline = new AbortController();
   const limits: number[] = [];

@@ -3,8 +3,8 @@ import type { Static, TSchema } from "typebox";
 import { offline, ofWrite, readFailure } from "./failure.ts";
 
 /**
- * The typed client of `/console`. An operation is called by method and path as the contract declares
- * them, `call("GET /console/me", {})`: the compiler knows them all, and no schema is in the bundle.
+ * The typed client of `/console`. An operation is called by method and path as in the contract:
+ * `call("GET /console/me", {})`. The compiler knows them all, and the bundle has no schemas.
  */
 export type Route = keyof ConsoleRoutes;
 export type ReadRoute = Extract<Route, `GET ${string}`>;
@@ -15,7 +15,7 @@ type Part<O, Name extends string> =
 type OptionalPart<O, Name extends string> =
   O extends Record<Name, infer Schema extends TSchema> ? { [K in Name]?: Static<Schema> } : object;
 
-/** What an operation takes: `params` of its path, `query` and `body`, each as declared. */
+/** The input of an operation: its path `params`, `query` and `body`, each as declared. */
 export type Input<R extends Route> = Part<ConsoleRoutes[R], "params"> &
   OptionalPart<ConsoleRoutes[R], "query"> &
   Part<ConsoleRoutes[R], "body">;
@@ -25,13 +25,13 @@ export type Answer<R extends Route> = SuccessOf<ConsoleRoutes[R]>;
 export type CallOptions = {
   signal?: AbortSignal;
   idempotencyKey?: string;
-  /** For what asks a third party, and may take its time. */
+  /** For an operation that asks a third party, and may take longer. */
   deadlineMs?: number;
-  /** It changes nothing, though its method is that of a write. */
+  /** Marks an operation that changes nothing although its method is that of a write. */
   onlyReads?: boolean;
 };
 
-/** Longer than any answer of the service itself takes: then it hangs, or cannot be reached. */
+/** Longer than any answer of the service itself takes: after it, the service hangs or is away. */
 export const DEADLINE_MS = 30_000;
 
 type Parts = {
@@ -40,7 +40,7 @@ type Parts = {
   body?: unknown;
 };
 
-/** Calls an operation; throws a `Failure` where the answer is not a success, or none comes. */
+/** Calls an operation; throws a `Failure` if the answer is not a success, or none comes. */
 export async function call<R extends Route>(
   route: R,
   input: Input<R>,
@@ -107,7 +107,7 @@ function queryOf(query: Record<string, unknown>): string {
   return text === "" ? "" : `?${text}`;
 }
 
-/** One per form, made when it opens. `crypto.randomUUID` is missing on plain http, this is not. */
+/** Make one per form, when it opens. Unlike `crypto.randomUUID`, this works on plain http. */
 export function newIdempotencyKey(): string {
   const octets = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(octets, (octet) => octet.toString(16).padStart(2, "0")).join("");

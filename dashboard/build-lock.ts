@@ -2,10 +2,10 @@ import { readFile, rm, writeFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 
 const LOOK_EVERY_MS = 200;
-/** Two minutes; a build takes seconds. */
+/** Waits two minutes; a build takes seconds. */
 const LOOKS = 600;
 
-/** One build at a time in this folder; a lock whose process is gone is taken over. */
+/** Allows one build at a time in this folder. The lock of a dead process is taken over. */
 export async function holdBuildLock(path: string): Promise<AsyncDisposable> {
   for (let look = 0; look < LOOKS; look += 1) {
     if (await take(path)) return { [Symbol.asyncDispose]: () => rm(path, { force: true }) };
@@ -27,7 +27,7 @@ async function take(path: string): Promise<boolean> {
 
 async function isHeld(path: string): Promise<boolean> {
   const pid = Number(await readFile(path, "utf8").catch(() => "0"));
-  // An empty file is a lock that is being written.
+  // An empty file is a lock that is just being written.
   if (pid === 0) return true;
   try {
     process.kill(pid, 0);

@@ -14,21 +14,21 @@ const CACHE = join(ROOT, "node_modules/.cache");
 const STAMP = "sources.sha256";
 
 /**
- * Builds the dashboard where `dist` is missing or was made from other sources, and says where it is.
- * Sources are compared by content: a checkout changes times, not what is built.
+ * Builds the dashboard if `dist` is missing or was made from other sources, and returns its folder.
+ * Sources are compared by content: a checkout changes their times, but not the result.
  */
 export async function buildDashboard(): Promise<{ folder: string }> {
   const sources = await hashSources();
   if (await isBuiltFrom(sources)) return { folder: DIST };
   await mkdir(CACHE, { recursive: true });
   await using _lock = await holdBuildLock(join(CACHE, "dashboard.building"));
-  // Whoever held the lock before may have built it.
+  // The previous holder of the lock may have built it.
   if (await isBuiltFrom(sources)) return { folder: DIST };
   await build(sources);
   return { folder: DIST };
 }
 
-/** Built aside and put in place whole: a build that is killed leaves the old one. */
+/** Built aside, then replaces the old build as a whole: being killed half-way harms nothing. */
 async function build(sources: string): Promise<void> {
   const aside = await mkdtemp(join(CACHE, "dashboard-"));
   try {
@@ -40,7 +40,7 @@ async function build(sources: string): Promise<void> {
     });
     await compressAll(aside);
     await writeFile(join(aside, STAMP), sources);
-    // Who builds is often not who serves, and mkdtemp makes folders for one user alone.
+    // Another user may serve what this one builds, but mkdtemp's folders are private.
     await chmod(aside, 0o755);
     await rm(DIST, { recursive: true, force: true });
     await rename(aside, DIST);
@@ -54,7 +54,7 @@ async function isBuiltFrom(sources: string): Promise<boolean> {
   return existsSync(stamp) && (await readFile(stamp, "utf8")) === sources;
 }
 
-/** Everything that goes into the bundle: our sources, the contract, and which packages are installed. */
+/** A hash of all that goes into the bundle: our sources, the contract, the installed packages. */
 async function hashSources(): Promise<string> {
   const folders = [HOME, join(ROOT, "contract"), join(ROOT, "docs/samples")];
   const exclude = ["dist", "**/*.test.ts"];
@@ -71,7 +71,7 @@ async function filesUnder(folder: string, exclude: string[] = []): Promise<strin
   return entries.filter((entry) => entry.isFile()).map((each) => join(each.parentPath, each.name));
 }
 
-/** Fonts and images are compressed already. */
+/** Fonts and images are already compressed. */
 const COMPRESSED = /\.(?:js|css|svg)$/;
 
 async function compressAll(folder: string): Promise<void> {

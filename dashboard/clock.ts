@@ -1,11 +1,11 @@
 import { useEffect, useState, useSyncExternalStore } from "react";
 
-/** The one place of the dashboard that reads the clock. */
+/** The only code of the dashboard that reads the clock. */
 export function nowMs(): number {
   return Date.now();
 }
 
-/** Now, and again every second: for countdowns. */
+/** The current time, updated every second: for countdowns. */
 export function useNow(): number {
   const [now, setNow] = useState(nowMs);
   useEffect(() => {
@@ -23,8 +23,8 @@ let timer: ReturnType<typeof setInterval> | undefined;
 const drawAgain = new Set<() => void>();
 
 /**
- * Now, and again twice a minute: for "3 minutes ago". One timer serves all that is shown. The time is
- * that of drawing, not of the tick: what has just happened would else be still to come.
+ * The current time, updated twice a minute: for "3 minutes ago". One timer serves the whole page.
+ * The time is that of drawing, not of the tick; else recent events would lie in the future.
  */
 export function useRelativeNow(): number {
   useSyncExternalStore(onTick, () => ticks);

@@ -4,7 +4,7 @@ const PREFIX = "posthorn-draft:";
 
 export type Draft = { read: () => object; keep: (value: object) => void; forget: () => void };
 
-/** What a person has typed and not yet sent. */
+/** What a person has typed and not sent yet. */
 export function draftOf(userId: string, name: string): Draft {
   const key = `${prefixOf(userId)}${name}`;
   return {
@@ -31,7 +31,7 @@ export function clearDrafts(): void {
   for (const key of listDrafts()) forget("sessionStorage", key);
 }
 
-/** Whoever was here before and did not sign out leaves nothing to this person. */
+/** An earlier user who did not sign out must leave nothing to this one. */
 export function clearDraftsOfOthers(userId: string): void {
   const own = prefixOf(userId);
   for (const key of listDrafts()) if (!key.startsWith(own)) forget("sessionStorage", key);

@@ -1,11 +1,11 @@
 import type { Detail, ErrorCode } from "#contract";
 
-/** What the API answered that is not a success, or that it did not answer at all. */
+/** An answer of the API that is not a success, or no answer at all. */
 export class Failure extends Error {
   override name = "Failure";
-  /** `OFFLINE` is ours: no answer came. */
+  /** `OFFLINE` is our own: no answer came. */
   readonly code: ErrorCode | "OFFLINE";
-  /** 0 where no answer came. */
+  /** 0 if no answer came. */
   readonly status: number;
   readonly details: readonly Detail[];
   readonly requestId: string | undefined;
@@ -36,7 +36,7 @@ type ErrorBody = {
 const NO_ANSWER = "No answer came. Check your connection.";
 const NO_ANSWER_TO_A_WRITE =
   "No answer came. Check your connection; your change may or may not have been made.";
-/** Where the API's own words are about its headers, or about repeating a request, which a page does by itself. */
+/** Replaces messages of the API that tell of headers, or to retry what a page retries by itself. */
 const OWN_WORDS: { [Code in ErrorCode]?: string } = {
   INTERNAL:
     "Something failed inside Posthorn. If it happens again, give the operator the request id.",
@@ -49,7 +49,7 @@ export function offline(isRead: boolean): Failure {
   return localFailure("OFFLINE", isRead ? NO_ANSWER : NO_ANSWER_TO_A_WRITE);
 }
 
-/** A failure that no answer told. */
+/** A failure that does not come from an answer. */
 export function localFailure(code: Failure["code"], message: string): Failure {
   return new Failure(message, {
     code,
@@ -62,8 +62,8 @@ export function localFailure(code: Failure["code"], message: string): Failure {
 }
 
 /**
- * Reads the one error shape of the API; an answer of something in between is told as that. What its details
- * say stands for its message, which only says that there are some, or less.
+ * Reads the API's one form of error; anything else is reported as coming from an intermediary.
+ * Details replace the message, which says no more than that there are details.
  */
 export function readFailure(status: number, headers: Headers, body: unknown): Failure {
   const { error } = (typeof body === "object" && body !== null ? body : {}) as ErrorBody;
@@ -81,7 +81,7 @@ export function readFailure(status: number, headers: Headers, body: unknown): Fa
   });
 }
 
-/** Whether a write was done is not known where the service failed amid it, or another answered for it. */
+/** After such a failure, nobody knows whether the write was done, so the message says that. */
 export function ofWrite(failure: Failure): Failure {
   if (failure.code !== "INTERNAL" || failure.status < 500) return failure;
   const message = `${failure.message} Your change may or may not have been made.`;
@@ -93,17 +93,17 @@ export function toFailure(error: unknown): Failure {
   return localFailure("INTERNAL", error instanceof Error ? error.message : String(error));
 }
 
-/** Whether it is told at the field of the proof, and so nowhere else. */
+/** Whether the field of the proof shows it, so that nothing else should. */
 export function isProofFailure({ code }: Failure): boolean {
   return code === "PROOF_REQUIRED" || code === "PROOF_FAILED";
 }
 
-/** What is wrong with each field of a form, and what is wrong besides. */
+/** The errors of each field of a form, and the general error. */
 export type FieldErrors = { fields: Record<string, string>; general: string | undefined };
 
 /**
- * Maps `details[].field` to the fields of a form. A detail of a field that the form does not have is
- * told in general, so that nothing the server says is lost.
+ * Assigns `details[].field` to the fields of a form. Details of fields that the form lacks go into
+ * the general error, so that nothing the server says is lost.
  */
 export function fieldErrors(failure: Failure, known: readonly string[]): FieldErrors {
   const fields: Record<string, string> = {};

@@ -11,14 +11,14 @@ export function checkEmail(value: string): string | null {
   return /^[^\s@]+@[^\s@]+$/.test(value.trim()) ? null : fieldText.emailNeeded;
 }
 
-/** Characters as the server counts them, after NFKC. */
+/** Counts characters after NFKC, as the server does. */
 export function checkNewPassword(value: string): string | null {
   const { length } = [...value.normalize("NFKC")];
   if (length < 12) return fieldText.passwordShort;
   return length > 128 ? fieldText.passwordLong : null;
 }
 
-/** As an input of numbers has it, which may be empty. */
+/** Takes the value of a number input, which may be empty. */
 export function checkWholeNumber(value: number | string): string | null {
   return /^\d+$/.test(String(value)) ? null : fieldText.wholeNumber;
 }

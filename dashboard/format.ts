@@ -1,4 +1,4 @@
-/** Numbers, dates and durations as people read them. English; the zone is the reader's choice. */
+/** Numbers, dates and durations as people read them. In English; the reader chooses the zone. */
 const LOCALE = "en-GB";
 
 const wholeNumbers = new Intl.NumberFormat(LOCALE, { maximumFractionDigits: 0 });
@@ -15,7 +15,7 @@ export function formatNumber(value: number): string {
   return wholeNumbers.format(value);
 }
 
-/** What was perhaps not counted to its end. */
+/** A count that may have stopped early. */
 export function formatCounted(count: number, isMore: boolean): string {
   return isMore ? `${formatNumber(count)} or more` : formatNumber(count);
 }
@@ -35,7 +35,7 @@ export function countOf(count: number, one: string, many: string = `${one}s`): s
   return `${formatNumber(count)} ${count === 1 ? one : many}`;
 }
 
-/** From two years on nobody counts days. */
+/** From two years on, nobody counts days. */
 const DAYS_COUNTED = 2 * 365;
 
 /** How long credits last. */
@@ -44,16 +44,16 @@ export function formatDays(days: number): string {
   return days < DAYS_COUNTED ? countOf(days, "day") : countOf(Math.floor(days / 365), "year");
 }
 
-/** Below this many a rate says little. */
+/** Below this many, a rate says little. */
 export const ENOUGH_FOR_A_RATE = 20;
 
-/** "97.13 %", or undefined where there is not enough to speak of a rate. */
+/** "97.13 %", or undefined if there are too few for a rate. */
 export function formatRate(part: number, whole: number): string | undefined {
   if (whole < ENOUGH_FOR_A_RATE) return undefined;
   return `${((part / whole) * 100).toFixed(2)} %`;
 }
 
-/** "12 %" in whole per cent; what there is, is never none. */
+/** "12 %" as a whole number; a small share never reads as zero. */
 export function formatShare(part: number, whole: number): string {
   const percent = (part / whole) * 100;
   return percent < 1 ? "<1 %" : `${Math.round(percent)} %`;
@@ -64,7 +64,7 @@ const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-/** The two largest units: 820 ms, 2.4 s, 1 min 12 s, 3 h 5 min, 2 d 4 h. Seconds to the nearest tenth. */
+/** The two largest units: 820 ms, 2.4 s, 1 min 12 s, 3 h 5 min, 2 d 4 h. Seconds in tenths. */
 export function formatDuration(ms: number): string {
   const step = ms < SECOND_MS ? 1 : 100;
   const whole = Math.round(Math.max(0, ms) / step) * step;
@@ -83,14 +83,14 @@ function inTwo(ms: number, [large, largeName]: Unit, [small, smallName]: Unit): 
 
 type Unit = [ms: number, name: string];
 
-// Never "tomorrow": what is a day away need not be so by the reader's calendar.
+// Never "tomorrow": 24 hours from now may be another day in the reader's calendar.
 const relativeTimes = new Intl.RelativeTimeFormat(LOCALE, { numeric: "always" });
 const BELOW_DAYS = [
   [MINUTE_MS, "minute", 60],
   [HOUR_MS, "hour", 24],
 ] as const;
 
-/** "3 minutes ago", "in 2 days", to the nearest; under a minute "just now". */
+/** "3 minutes ago" or "in 2 days", rounded; "just now" for less than a minute ago. */
 export function formatRelative(iso: string, nowMs: number): string {
   const awayMs = Date.parse(iso) - nowMs;
   if (Math.abs(awayMs) < MINUTE_MS) return awayMs > SECOND_MS ? "in under a minute" : "just now";
@@ -119,7 +119,7 @@ export function formatTime(iso: string, zone: Zone): string {
   return formatterOf(zone, "time", options).format(new Date(iso));
 }
 
-/** With milliseconds, where the order of things within a second matters: "09:30:00.123". */
+/** "09:30:00.123": with milliseconds, for when the order within a second matters. */
 export function formatClock(iso: string, zone: Zone): string {
   const options = {
     hour: "2-digit",
@@ -145,25 +145,25 @@ export function formatDay(iso: string, zone: Zone): string {
   return formatterOf(zone, "day", { dateStyle: "medium" }).format(new Date(iso));
 }
 
-/** "15 Nov 2026, 09:30": the end of a range, which may lie years back. */
+/** "15 Nov 2026, 09:30": the end of a range, which may be years ago. */
 export function formatDayMinute(iso: string, zone: Zone): string {
   const options = { dateStyle: "medium", timeStyle: "short" } as const;
   return formatterOf(zone, "day minute", options).format(new Date(iso));
 }
 
-/** "15 Nov, 09:30": the axis of a chart. */
+/** "15 Nov, 09:30": on the axis of a chart. */
 export function formatMinute(iso: string, zone: Zone): string {
   const options = { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" } as const;
   return formatterOf(zone, "minute", options).format(new Date(iso));
 }
 
-/** "09:30": where the day is clear. */
+/** "09:30": for when the day is clear. */
 export function formatMinuteOfDay(iso: string, zone: Zone): string {
   const options = { hour: "2-digit", minute: "2-digit" } as const;
   return formatterOf(zone, "minute of day", options).format(new Date(iso));
 }
 
-/** "15 Nov": the axis of a chart of days. */
+/** "15 Nov": on the axis of a chart of days. */
 export function formatShortDay(iso: string, zone: Zone): string {
   return formatterOf(zone, "short day", { day: "numeric", month: "short" }).format(new Date(iso));
 }
@@ -178,7 +178,7 @@ export function browserZone(): Zone {
   return Intl.DateTimeFormat().resolvedOptions().timeZone;
 }
 
-/** "Europe/Paris" reads "Paris time"; UTC is UTC. */
+/** "Europe/Paris" becomes "Paris time"; UTC stays UTC. */
 export function zoneName(zone: Zone): string {
   if (zone === "UTC") return "UTC";
   const city = zone.split("/").at(-1) ?? zone;

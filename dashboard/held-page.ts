@@ -1,8 +1,8 @@
-/** How many things are on the screen that nobody can show again. */
+/** How many things are on screen that cannot be shown again. */
 let held = 0;
 let waiting: (() => void) | undefined;
 
-/** Keeps the page where it is until the returned function is called. */
+/** Prevents leaving the page until the returned function is called. */
 export function holdPage(): () => void {
   held += 1;
   return () => {
@@ -14,7 +14,7 @@ export function holdPage(): () => void {
   };
 }
 
-/** Leaves at once, or when nothing holds the page any more. */
+/** Leaves at once, or as soon as nothing holds the page any more. */
 export function whenFree(leave: () => void): void {
   if (held === 0) leave();
   else waiting = leave;

@@ -1,8 +1,8 @@
 import { useSyncExternalStore } from "react";
 
 /**
- * The token of a one-time link stands behind `#token=`, which browsers send to nobody. It is taken
- * out of the address before anything else happens, lives in memory only, and travels in a body.
+ * The token of a one-time link is behind `#token=`, which browsers never send. It is taken out of
+ * the address before anything else happens, kept only in memory, and sent only in a request's body.
  */
 let token: string | undefined;
 const listeners = new Set<() => void>();

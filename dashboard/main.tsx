@@ -15,7 +15,7 @@ import { createSiteRouter } from "./routes.tsx";
 import { goToSignIn, meOptions } from "./session.ts";
 import { resolver, theme } from "./theme.ts";
 import { Toasts } from "./ui/toasts.tsx";
-// What most pages show comes with the first file instead of in a dozen small ones.
+// What most pages show is bundled with the first file, instead of a dozen small ones.
 import "./ui/empty.tsx";
 import "./ui/link.tsx";
 import "./ui/listing.tsx";
@@ -48,18 +48,18 @@ const client = new QueryClient({
 });
 const router = createSiteRouter(client);
 
-/** Who has not been signed in is led to sign-in by the route. */
+/** If nobody was signed in, the route already redirects to sign-in. */
 function knowsUser(): boolean {
   return client.getQueryData(meOptions.queryKey) !== undefined;
 }
 
-/** Only what may pass by itself is tried again: a cookie may have been renewed while a question was on its way. */
+/** Retries what may resolve itself: a cookie may be renewed while a request is under way. */
 function mayPass({ status, code }: Failure): boolean {
   if (code === "SESSION_REQUIRED") return knowsUser();
   return [0, 500, 502, 503].includes(status);
 }
 
-// Before anything is written in it: a page that changed its font would move.
+// Before any text is drawn: a later change of font would shift the page.
 document.fonts.load("1em 'Inter Variable'").catch(() => undefined);
 
 const root = document.querySelector("#root");

@@ -1,10 +1,10 @@
 export type RowKind<Row> = {
   idOf: (row: Row) => string;
-  /** Grows with every change of the row that must not be taken back. */
+  /** Grows with every change of the row; an older version never replaces a newer one. */
   versionOf: (row: Row) => number;
 };
 
-/** The rows with what was read of them since. Answers may overtake each other: the later one stays. */
+/** The rows, updated by later reads. Answers may overtake each other: the newest version wins. */
 export function newerRows<Row>(
   rows: Row[],
   read: ReadonlyMap<string, Row>,

@@ -1,8 +1,8 @@
 type Work = () => Promise<void>;
 
 /**
- * Lets one piece of work run at a time. Of what is asked for meanwhile only the last runs after it, and what
- * fails is left: for reads that stand for all that were asked for before them.
+ * Runs one piece of work at a time. Of those requested meanwhile, only the last runs next. Failures
+ * are ignored: this is for reads, where the last one covers all requested before it.
  */
 export function oneAtATime(): (work: Work) => void {
   let isRunning = false;

@@ -8,10 +8,10 @@ import { words } from "./text/words.ts";
 const ASK_EVERY_MS = 1_000;
 
 /**
- * Loads a part of the site, and fails where it is not there once the service answers: who shows it
- * loads the site anew. Not sooner, because while the service is away that would cost the page and all
- * that was typed in it; and not by asking once more, because a browser keeps a failed import in mind
- * for as long as the page lives.
+ * Loads a part of the site. If it is missing, waits until the service answers and then fails, and
+ * the caller reloads the page. Not sooner: with the service away, a reload would lose the page and
+ * all that was typed. A retry is no use: a browser remembers a failed import as long as the page
+ * lives.
  */
 export async function loadPart<Module>(load: () => Promise<Module>): Promise<Module> {
   try {
@@ -25,7 +25,7 @@ export async function loadPart<Module>(load: () => Promise<Module>): Promise<Mod
 
 const missing = new Set<unknown>();
 
-/** Whether it says that a part is not there, which only loading the site anew can mend. */
+/** Whether the error says that a part is missing, so that only a reload helps. */
 export function isMissingPart(error: unknown): boolean {
   return missing.has(error);
 }
@@ -44,13 +44,13 @@ let waiting = 0;
 const note = document.createElement("output");
 note.className = "waiting-note";
 
-/** Beside the page, which may not be there yet. */
+/** Shown outside the page, which may not exist yet. */
 function showWaiting(): void {
   note.textContent = waiting > 0 ? words.waitingForService : "";
   if (!note.isConnected) document.body.append(note);
 }
 
-/** Whatever it says: where it can be asked, a part that is missing is gone. */
+/** Any answer below 500 counts: the service is there, so a part that does not load is gone. */
 async function answers(): Promise<boolean> {
   try {
     const signal = AbortSignal.timeout(DEADLINE_MS);
@@ -60,7 +60,7 @@ async function answers(): Promise<boolean> {
   }
 }
 
-/** A page, loaded when a link to it is about to be followed; the router loads the site anew where it failed. */
+/** A page, loaded when its link is about to be followed; on failure the router reloads the site. */
 export function page<Module extends Record<string, unknown>, Name extends keyof Module>(
   load: () => Promise<Module>,
   name: Name,
@@ -83,12 +83,12 @@ export function part<Module, Name extends keyof Module>(load: () => Promise<Modu
 const RELOADED_AT = "posthorn-reloaded-at";
 const RELOAD_PAUSE_MS = 60_000;
 
-/** A newer version has other parts. Not again and again, where it lacks them too. */
+/** Reloads, as a newer version has other parts. Not repeatedly, in case that lacks them too. */
 function reload(error: unknown): Promise<never> {
   const reloadedAtMs = Number(readKept("sessionStorage", RELOADED_AT) ?? 0);
   if (nowMs() - reloadedAtMs < RELOAD_PAUSE_MS) throw error;
   keep("sessionStorage", RELOADED_AT, String(nowMs()));
-  // Where nothing can be kept, it might be loaded anew without end.
+  // If storage is off, reloading might never end.
   if (readKept("sessionStorage", RELOADED_AT) === undefined) throw error;
   location.reload();
   return new Promise(() => {});

@@ -8,19 +8,19 @@ import { meOptions, useMe } from "./session.ts";
 import { proofText as text } from "./text/proof.ts";
 import { words } from "./text/words.ts";
 
-/** A proof that runs out while a form is filled in is asked for at once, not after a refusal. */
+/** A proof about to expire is asked for when the form opens, not after a refusal. */
 const MARGIN_MS = 60_000;
 
 type Method = "password" | "code";
 
 export type Proof = {
-  /** What the dialog shows for it; nothing while the last proof holds. */
+  /** The fields to show in the dialog; nothing while the last proof is valid. */
   fields: ReactNode;
-  /** Gives the proof if one is needed, then acts. */
+  /** First gives the proof if one is needed, then acts. */
   guard: <Result>(act: () => Promise<Result>) => Promise<Result>;
 };
 
-/** A password or code, asked inside the same dialog where the last one is older than 10 minutes. */
+/** Asks for a password or code within a dialog if the last proof is older than 10 minutes. */
 export function useProof(): Proof {
   const { provenUntil, hasSecondFactor } = useMe();
   const client = useQueryClient();
@@ -34,7 +34,7 @@ export function useProof(): Proof {
 
   function refuse(says: string): void {
     setError(says);
-    // After the field is there: the refusal may be what makes it appear.
+    // Only after rendering: the refusal may be what makes the field appear.
     setTimeout(() => input.current?.focus());
   }
 
@@ -44,7 +44,7 @@ export function useProof(): Proof {
     setIsNeeded(false);
     setValue("");
     setError(undefined);
-    // Waited for: what comes next in the dialog may look whether a proof is needed.
+    // Awaited, as the next step of the dialog may check whether a proof is needed.
     await client.invalidateQueries({ queryKey: meOptions.queryKey });
   }
 
@@ -87,7 +87,7 @@ export function useProof(): Proof {
           size="sm"
           ta="left"
           onClick={() => {
-            // A code is shown while it is typed: what was meant as a password must not stand there.
+            // Codes are shown as typed: what was meant as a password must not become visible.
             setValue("");
             setError(undefined);
             setMethod(method === "password" ? "code" : "password");

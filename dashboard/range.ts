@@ -8,7 +8,7 @@ import {
   readTime,
 } from "./search.ts";
 
-/** A relative range stays relative in the address; a custom one is two times. */
+/** A relative range stays relative in the address; a custom range is two times. */
 export const RANGES = ["15m", "1h", "24h", "7d", "30d"] as const;
 export type RelativeRange = (typeof RANGES)[number];
 
@@ -23,7 +23,7 @@ const RANGE_MS: Record<RelativeRange, number> = {
   "30d": 43_200 * MINUTE_MS,
 };
 
-/** Two times in order are a custom range; else a relative one counts; else there is none. */
+/** Two times in order make a custom range; otherwise a relative one counts, if there is one. */
 export function readRange(raw: RawSearch): RangeSearch {
   const [from, to] = [readTime(raw["from"]), readTime(raw["to"])];
   if (from !== undefined && to !== undefined && from < to) return { from, to };
@@ -32,7 +32,7 @@ export function readRange(raw: RawSearch): RangeSearch {
 
 export type RangedPageSearch = PageSearch &
   RangeSearch & {
-    /** On every page but the first: when the relative range was chosen. Cursors hold for its bounds. */
+    /** On all pages but the first: when the relative range was chosen, as cursors depend on it. */
     at?: string;
   };
 
@@ -42,10 +42,10 @@ export function readRangedPage(raw: RawSearch): RangedPageSearch {
   return { ...search, ...present({ at: isCounted ? readTime(raw["at"]) : undefined }) };
 }
 
-/** The first and the last instant, exclusive; undefined is unbounded. */
+/** The first and the last instant, exclusive; undefined means unbounded. */
 export type Bounds = { from?: string; to?: string };
 
-/** What the range means now. */
+/** The bounds of the range at this moment. */
 export function boundsOf(search: RangeSearch, nowMs: number): Bounds {
   if (search.from !== undefined && search.to !== undefined) {
     return { from: search.from, to: search.to };
@@ -54,7 +54,7 @@ export function boundsOf(search: RangeSearch, nowMs: number): Bounds {
   return { from: new Date(nowMs - RANGE_MS[search.range]).toISOString() };
 }
 
-/** A wall clock time of the page's zone, which is the browser's or UTC, as an instant. */
+/** Converts a wall clock time in the page's zone (the browser's or UTC) to an instant. */
 export function fromWall(wall: string, zone: Zone): string | undefined {
   const time = Date.parse(zone === "UTC" ? `${wall}Z` : wall);
   return Number.isNaN(time) ? undefined : new Date(time).toISOString();

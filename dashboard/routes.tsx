@@ -21,7 +21,7 @@ import { requireUser, waitsForSetup } from "./session.ts";
 import { RouteFailure } from "./shell/route-failure.tsx";
 import { SignedIn } from "./shell/signed-in.tsx";
 
-/** The whole site map. Each page is a file of its own, loaded when it is first opened. */
+/** The whole site map. Each page is a file of its own, loaded when first opened. */
 const root = createRootRouteWithContext<{ client: QueryClient }>()({
   validateSearch: (raw: RawSearch): { account?: string } =>
     present({ account: readId(raw["account"]) }),
@@ -41,8 +41,8 @@ const signIn = createRoute({
   getParentRoute: () => root,
   path: "/sign-in",
   validateSearch: (raw: RawSearch): { next?: string } => present({ next: readNext(raw["next"]) }),
-  // Users made in the terminal can sign in before there is an operator: set-up links here with `next=/`,
-  // which nobody else does.
+  // Users made in the terminal can sign in before there is an operator: only the setup page links
+  // here with `next=/`.
   beforeLoad: async ({ search }) => {
     if (search.next !== "/" && (await waitsForSetup())) throw redirect({ to: "/setup" });
   },
@@ -61,14 +61,14 @@ const reset = createRoute({
   component: page(() => import("./pages/reset.tsx"), "ResetPage"),
 });
 
-/** Every page below needs somebody signed in. */
+/** Every page below needs a user who is signed in. */
 const signedIn = createRoute({
   getParentRoute: () => root,
   id: "signed-in",
   beforeLoad: async ({ context, location, search }) => {
     const me = await requireUser(context.client, location.href);
     const [first] = me.accounts;
-    // With several accounts every address names its own, so that a pasted link opens the right one.
+    // With several accounts every address names its own, so that a copied link opens the right one.
     const isNameless = search.account === undefined && me.accounts.length > 1 && first;
     if (isNameless) {
       throw redirect({
@@ -209,7 +209,7 @@ const operatorAudit = createRoute({
   component: page(() => import("./pages/operator/audit.tsx"), "AuditPage"),
 });
 
-/** Whoever is not signed in learns nothing of which addresses there are. */
+/** A person who is not signed in must not learn which addresses exist. */
 const elsewhere = createRoute({
   getParentRoute: () => signedIn,
   path: "/$",
@@ -252,14 +252,14 @@ export function createSiteRouter(client: QueryClient) {
     context: { client },
     parseSearch,
     stringifySearch,
-    // Unknown parameters leave the address.
+    // Removes unknown parameters from the address.
     search: { strict: true },
     defaultPreload: "intent",
     defaultPendingMs: 150,
     scrollRestoration: true,
     defaultErrorComponent: RouteFailure,
   });
-  // The first page is fetched while the service is asked who this is, not after. Whoever goes there is told if it fails.
+  // Fetches the first page's code while asking who the user is. Navigating to it reports a failure.
   const [matchedRoutes] = router.getMatchedRoutes(router.latestLocation.pathname);
   for (const route of matchedRoutes)
     Promise.resolve(router.loadRouteChunk(route)).catch(() => undefined);

@@ -1,12 +1,12 @@
 import type { Scope } from "#contract";
 
-/** A number that the simulator delivers to, and that every numbering plan check accepts. */
+/** A number that the simulator delivers to, and that every numbering plan accepts. */
 export const SAMPLE_RECIPIENT = "4915112345678";
 export const SAMPLE_TEXT = "Hello from Posthorn";
 
 type CurlOptions = { baseUrl: string; key: string; scopes: readonly Scope[] };
 
-/** A first request with the key just made: a send where it may send, else a list. Runs as copied. */
+/** A first request with the new key: a send if its scopes allow, else a list. Runs as copied. */
 export function curlFor({ baseUrl, key, scopes }: CurlOptions): string {
   if (!scopes.includes("messages:send")) {
     return `curl ${quote(`${baseUrl}/v1/messages`)} \\\n  -H ${quote(`X-API-Key: ${key}`)}`;
@@ -15,7 +15,7 @@ export function curlFor({ baseUrl, key, scopes }: CurlOptions): string {
   return sendCurl({ baseUrl, fields, keyHeader: quote(`X-API-Key: ${key}`) });
 }
 
-/** As a shell reads it: what stands between single quotes is taken as it is. */
+/** Quotes for a shell: single quotes keep everything literal. */
 function quote(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
@@ -34,7 +34,7 @@ function sendCurl({ baseUrl, fields, keyHeader }: SendOptions): string {
 const LANGUAGES = ["cURL", "Node", "Python", "PHP", "Go"] as const;
 export type Language = (typeof LANGUAGES)[number];
 
-/** The same send in each language. The key comes from `POSTHORN_API_KEY`, so none is ever shown. */
+/** The same send in each language. The key comes from `POSTHORN_API_KEY`, so it is never shown. */
 export function sendSamples(baseUrl: string, fields: object): Record<Language, string> {
   const url = `${baseUrl}/v1/messages`;
   return {
@@ -73,7 +73,7 @@ with urllib.request.urlopen(request) as answer:
     print(answer.status, json.load(answer))`;
 }
 
-/** JSON's strings and numbers are Python's too; its null, true and false do not occur in a send. */
+/** JSON's strings and numbers are valid Python; null, true and false do not occur in a send. */
 function pythonLiteral(fields: object): string {
   return JSON.stringify(fields, null, 4).replaceAll("\n", "\n    ");
 }

@@ -1,10 +1,10 @@
 /**
- * The query string as data. Pages read theirs with the small functions below: a value that is
- * unknown or wrong reads as undefined, and so leaves the address.
+ * The query string as data. Pages read theirs with the small functions below: an unknown or wrong
+ * value reads as undefined, and so disappears from the address.
  */
 export type RawSearch = Record<string, unknown>;
 
-/** `?status=SENT&status=FAILED` is a list, everything else a text; nothing is guessed to be a number. */
+/** `?status=SENT&status=FAILED` is a list, all else is text; nothing is guessed to be a number. */
 export function parseSearch(query: string): Record<string, string | string[]> {
   const found: Record<string, string | string[]> = {};
   for (const [name, value] of new URLSearchParams(query)) {
@@ -25,7 +25,7 @@ export function stringifySearch(search: RawSearch): string {
   return text === "" ? "" : `?${text}`;
 }
 
-/** Leaves out what is undefined, so that it leaves the address too. */
+/** Omits undefined values, so that they disappear from the address. */
 export function present<T extends object>(search: T): { [K in keyof T]: Exclude<T[K], undefined> } {
   const entries = Object.entries(search).filter(([, value]) => value !== undefined);
   return Object.fromEntries(entries) as { [K in keyof T]: Exclude<T[K], undefined> };
@@ -43,7 +43,7 @@ export function readChoice<const Choice extends string>(
   return choices.find((choice) => choice === value);
 }
 
-/** The chosen ones in the order of the choices; undefined where there is none. */
+/** The chosen values in the order of `choices`; undefined if there are none. */
 export function readChoices<const Choice extends string>(
   value: unknown,
   choices: readonly Choice[],
@@ -68,7 +68,7 @@ export function readTime(value: unknown): string | undefined {
   return Number.isNaN(time) ? undefined : new Date(time).toISOString();
 }
 
-/** Own paths only: a link that leads elsewhere after sign-in is somebody's trick. */
+/** Only our own paths: a link that leads elsewhere after sign-in would be an attack. */
 export function readNext(value: unknown): string | undefined {
   if (typeof value !== "string" || !value.startsWith("/") || value.length > 2_000) return undefined;
   const base = "http://own.invalid";
@@ -82,7 +82,7 @@ export type Limit = (typeof LIMITS)[number];
 
 export type PageSearch = { cursor?: string; limit?: Limit };
 
-/** 25 rows are what a page shows unless asked, so they do not stand in the address. */
+/** 25 rows are the default, so they are not in the address. */
 export function readPage(raw: RawSearch): PageSearch {
   const limit = readChoice(raw["limit"], LIMITS);
   return present({

@@ -8,7 +8,7 @@ import { readOptions } from "./use-read.ts";
 
 declare module "@tanstack/react-router" {
   interface HistoryState {
-    /** Sign-in is shown because the session has ended. */
+    /** Set if sign-in is shown because the session has ended. */
     hasEnded?: boolean;
   }
 }
@@ -18,7 +18,7 @@ export type Membership = Me["accounts"][number];
 
 export const meOptions = { ...readOptions("GET /console/me", {}), staleTime: 30_000 };
 
-/** Who is signed in; leads to sign-in, or to set-up on a fresh installation, where nobody is. */
+/** The user who is signed in; redirects to sign-in, or to setup on a fresh installation. */
 export async function requireUser(client: QueryClient, href: string): Promise<Me> {
   try {
     return await client.ensureQueryData(meOptions);
@@ -30,7 +30,7 @@ export async function requireUser(client: QueryClient, href: string): Promise<Me
   }
 }
 
-/** Where the start page is meant, sign-in leads there anyway. */
+/** Sign-in leads to the start page anyway. */
 function nextOf(href: string): { next?: string } {
   return href === "/" ? {} : { next: href };
 }
@@ -45,11 +45,11 @@ export async function waitsForSetup(): Promise<boolean> {
   }
 }
 
-/** The session ended while a page was open: back here after signing in again. */
+/** The session ended while a page was open: return to that page after signing in again. */
 export function goToSignIn(router: AnyRouter): void {
   const { pathname, href } = router.state.location;
   if (["/sign-in", "/setup", "/join", "/reset"].includes(pathname)) return;
-  // Who comes here has made sure that the page holds nothing that cannot be shown again.
+  // The caller has made sure that the page shows nothing that cannot be shown again.
   const ignoreBlocker = true;
   const state = { hasEnded: true };
   const search = nextOf(href);
@@ -63,7 +63,7 @@ export function useMe(): Me {
 const AccountContext = createContext<Membership | undefined>(undefined);
 export const AccountProvider = AccountContext;
 
-/** The account of the page. */
+/** The page's account. */
 export function useAccount(): Membership {
   const account = use(AccountContext);
   if (!account) throw new Error("This page stands outside an account.");
@@ -72,7 +72,7 @@ export function useAccount(): Membership {
 
 const RANK: Record<MemberRole, number> = { viewer: 0, developer: 1, owner: 2 };
 
-/** Why this person may not do what needs the role; undefined where they may. The server decides. */
+/** Why the person's role does not allow this; undefined if it does. The server decides. */
 export function useDenial(needed: MemberRole): string | undefined {
   const { role } = useAccount();
   if (RANK[role] >= RANK[needed]) return undefined;

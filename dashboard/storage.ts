@@ -1,10 +1,10 @@
-/** Of this tab alone, or of this browser. */
+/** For this tab only, or for this browser. */
 type Place = "sessionStorage" | "localStorage";
 
-/** Storage may be switched off or full. Then nothing is kept, and pages do without. */
+/** Storage may be off or full. Then nothing is kept, and pages work without it. */
 function tryOn<Result>(place: Place, act: (storage: Storage) => Result): Result | undefined {
   try {
-    // Within: where storage is switched off, already naming it throws.
+    // Inside `try`: if storage is off, merely accessing it throws.
     return act(globalThis[place]);
   } catch {
     return undefined;

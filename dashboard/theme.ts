@@ -1,7 +1,7 @@
 import { createTheme, type CSSVariablesResolver } from "@mantine/core";
 import type { Status } from "#contract";
 
-/** Mantine's own close buttons have no name, and its dialog headers would be second banners. */
+/** Mantine's close buttons have no name, and its dialog headers would be extra banners. */
 const dialogProps = {
   closeButtonProps: { "aria-label": "Close" },
   attributes: { header: { role: "none" } },
@@ -24,7 +24,7 @@ export const theme = createTheme({
       defaultProps: { closeButtonProps: { "aria-label": "Dismiss" }, withBorder: true },
       styles: { description: { color: "var(--mantine-color-dimmed)" } },
     },
-    // Inside the landmark: what is outside of all of them, screen readers may miss.
+    // Inside a landmark: screen readers may miss what is outside of all landmarks.
     Tooltip: { defaultProps: { portalProps: { target: "#main" } } },
     Alert: { styles: { label: { color: "var(--mantine-color-text)" } } },
     Badge: {
@@ -35,8 +35,8 @@ export const theme = createTheme({
 });
 
 /**
- * Mantine's dimmed, error and placeholder colours are too pale to read. In the dark its text is as grey
- * as what is dimmed, and a grey dot as dark as what it stands on.
+ * Mantine's dimmed, error and placeholder colours are too pale to read. In dark mode, its text is
+ * as grey as dimmed text, and a grey dot as dark as its background.
  */
 export const resolver: CSSVariablesResolver = ({ colors }) => ({
   variables: {},

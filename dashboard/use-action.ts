@@ -13,10 +13,10 @@ export type Action<Input, Result> = {
 };
 
 /**
- * Something a person does. Pressed twice, it runs once. Its result is kept nowhere, so a secret in it
- * is gone with the component that shows it. Who has closed that component or gone to another page by the
- * time the answer comes gets none, and `onDone` is not called: it would close or leave what is open now.
- * So what must follow in any case belongs into `act`.
+ * Something that a person does. Pressing twice runs it once. The result is not cached, so a secret
+ * in it is gone with the component. If the person has closed that component or left the page when
+ * the answer comes, `run` returns nothing and `onDone` is not called, as it would close or leave
+ * what is open now. So put what must always follow into `act`.
  */
 export function useAction<Input, Result>(
   act: (input: Input) => Promise<Result>,
@@ -33,7 +33,7 @@ export function useAction<Input, Result>(
   const [isRunning, setIsRunning] = useState(false);
   const [failure, setFailure] = useState<Failure>();
 
-  // A button that shows progress is disabled, and a browser takes the focus from what is disabled.
+  // A button that shows progress is disabled, and the browser takes its focus away.
   useEffect(() => {
     if (isRunning || document.activeElement !== document.body) return;
     if (focused.current instanceof HTMLElement) focused.current.focus({ preventScroll: true });

@@ -3,7 +3,7 @@ import { type Draft, draftOf } from "./drafts.ts";
 import { useAccount, useMe } from "./session.ts";
 import { type Checks, type Fields, useFields } from "./ui/use-fields.ts";
 
-/** Of this person in this account: it stands in no other form. */
+/** A draft of this person in this account; each form has its own name. */
 export function useDraft(name: string): Draft {
   const { userId } = useMe();
   const { accountId } = useAccount();
@@ -12,8 +12,8 @@ export function useDraft(name: string): Draft {
 }
 
 /**
- * The fields of a form whose content is kept for this tab, so that a session that ends or a reload does not
- * lose it; where nothing can be kept it lives as long as the page. Never used for anything secret.
+ * The fields of a form, kept for this tab, so that they survive a reload or the end of a session;
+ * without storage, they last as long as the page. Never use it for secrets.
  */
 export function useDraftFields<Values extends Record<string, unknown>>(
   name: string,

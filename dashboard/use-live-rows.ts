@@ -6,27 +6,27 @@ import { oneAtATime } from "./one-at-a-time.ts";
 import { useLiveEvents } from "./shell/live.tsx";
 import { askAgainAll, type Read } from "./use-read.ts";
 
-/** More than these are read as a page, and of those not on it no more at once: others wait for the line too. */
+/** Up to so many rows are read singly, in parallel; for more, the page is read first. */
 const ONE_BY_ONE = 5;
-/** Of a count, more is told as 99+. */
+/** Higher counts are shown as 99+. */
 export const COUNTED = 100;
 
 type Page<Row> = { data: Row[] };
 
 type Options<Row> = RowKind<Row> & {
   list: Read<Page<Row>>;
-  /** Under which the list is kept. */
+  /** The key under which the list is cached. */
   queryKey: readonly unknown[];
   isFirstPage: boolean;
-  /** New rows are put in at once. */
+  /** Whether new rows are added at once. */
   isLive?: boolean;
-  /** The id in the events of one row. */
+  /** The id of the row that an event is about. */
   changedId: (event: StreamEvent) => string | undefined;
-  /** Whether an event, without naming any, is of all rows. */
+  /** Whether an event is about all rows without naming any. */
   isOfAll: (event: StreamEvent) => boolean;
-  /** Whether no event without a name is of this row any more. */
+  /** Whether events that name no row can no longer be about this one. */
   isEnded: (row: Row) => boolean;
-  /** The page of the shown rows, as it is now. */
+  /** The current state of the page that is shown. */
   readPage: (shown: Row[]) => Promise<Page<Row>>;
   readRow: (id: string) => Promise<Row>;
   /** How many rows the first page lacks, up to `COUNTED`. */
@@ -36,9 +36,9 @@ type Options<Row> = RowKind<Row> & {
 export type LiveRows = { newCount: number; showNew: () => void };
 
 /**
- * Keeps the shown rows true without moving any: a row that changed is read again in its place, and
- * new ones are only counted, until the reader asks for them or switches Live on. The cursors stay
- * those of the shown rows.
+ * Keeps the rows up to date without moving any: a changed row is read again in its place; new rows
+ * are only counted, until the reader asks for them or switches Live on. The cursors stay those of
+ * the rows shown.
  */
 export function useLiveRows<Row>(options: Options<Row>): LiveRows {
   const { list, queryKey, isFirstPage, isLive = false, idOf } = options;
@@ -46,7 +46,7 @@ export function useLiveRows<Row>(options: Options<Row>): LiveRows {
   const rows = list.isStale ? [] : (list.data?.data ?? []);
   const isShown = new Set(rows.map(idOf));
   const { once, changed } = useRef({ once: oneAtATime(), changed: new Set<string>() }).current;
-  // Under the route of the list, which only this asks again.
+  // Starts with the list's route, which only this code asks again.
   const newKey = [queryKey[0], "new", queryKey[1], [...isShown]];
   const { data: counted } = useQuery({
     queryKey: newKey,
@@ -67,7 +67,7 @@ export function useLiveRows<Row>(options: Options<Row>): LiveRows {
     if (isFirstPage && (rows.length === 0 || (isLive && !hasDialog()))) return reload();
     const named = isAll ? rows.filter((row) => !options.isEnded(row)).map(idOf) : ids;
     for (const id of named) if (isShown.has(id)) changed.add(id);
-    // Where the service is away the rows stay as they are; its stream comes back and says "all".
+    // If the service is away, the rows stay as they are; its stream returns with an "all".
     if (changed.size > 0) once(refresh);
     if (isFirstPage && (isAll || [...ids].some((id) => !isShown.has(id)))) ask(newKey);
   });
@@ -89,7 +89,7 @@ export function useLiveRows<Row>(options: Options<Row>): LiveRows {
   }, [isLive]);
   function showNew(): void {
     reload();
-    // What was counted may be gone again; then the rows, and so the count, would stay as they are.
+    // The new rows may be gone again; then neither the rows nor this count would change.
     ask(newKey);
   }
   return { newCount, showNew };

@@ -6,7 +6,7 @@ import { askAgain } from "./use-read.ts";
 
 const ROUTE = "GET /console/me";
 
-/** A page that shows the route, whose requests are answered by hand. */
+/** A page that shows the route; the test answers its requests by hand. */
 function openPage(t: TestContext) {
   const client = new QueryClient({ defaultOptions: { queries: { retry: false } } });
   const requests: PromiseWithResolvers<string>[] = [];

@@ -13,12 +13,12 @@ import { type Failure, toFailure } from "./failure.ts";
 export type Read<Data> = {
   data: Data | undefined;
   failure: Failure | undefined;
-  /** What is shown belongs to the question before; the answer to this one is on its way. */
+  /** The data answers the previous question; the answer to the present one is on its way. */
   isStale: boolean;
   retry: () => void;
 };
 
-/** A question to the API, kept under its route and input, so that a live event can ask it again. */
+/** A question to the API, cached under its route and input, so that a live event can ask again. */
 export function readOptions<R extends ReadRoute>(route: R, input: Input<R>) {
   return queryOptions<Answer<R>, Failure>({
     queryKey: [route, input],
@@ -29,9 +29,9 @@ export function readOptions<R extends ReadRoute>(route: R, input: Input<R>) {
 type Options = {
   /** Whether to ask at all. */
   isOn?: boolean;
-  /** Shows the old answer while a new question is asked: for pages of a list. */
+  /** Keeps showing the old answer during a new question: for pages of a list. */
   keepsOld?: boolean;
-  /** Not asked again because somebody comes back to it: for lists that are kept true without moving rows. */
+  /** Not asked again when somebody returns to it: for lists that are kept up to date in place. */
   staysPut?: boolean;
 };
 
@@ -54,7 +54,7 @@ export function useRead<R extends ReadRoute>(
   };
 }
 
-/** Asks again whatever is shown of these routes; `params` narrows it to one thing. */
+/** Asks again for whatever is shown of these routes; `params` narrows it to one thing. */
 export function askAgain(
   client: QueryClient,
   routes: readonly ReadRoute[],
@@ -70,12 +70,12 @@ export function askAgainAll(client: QueryClient, filters: QueryFilters): void {
   for (const query of client.getQueryCache().findAll(filters)) askOnceMore(client, query);
 }
 
-/** Those to ask again as soon as the answer on its way has come. */
+/** Queries to ask again once their pending answer has come. */
 const waiting = new WeakSet<Query>();
 
 /**
- * An answer on its way is left to come: on a slow line, changes that each cancelled it would keep the
- * page from ever getting one. It may be older than this change, so it is asked for once more after it.
+ * Lets a pending answer arrive: on a slow line, if every change canceled it, the page would never
+ * get one. As it may be older than this change, asks once more after it.
  */
 function askOnceMore(client: QueryClient, query: Query): void {
   if (query.state.fetchStatus === "idle") {

@@ -8,19 +8,19 @@ type Change = { name?: string; preferences?: Partial<Me["preferences"]> };
 
 const ME = "GET /console/me";
 
-/** Of the menu and of all parts of the profile: each change names the version that the one before it made. */
+/** Shared by menu and profile: each change needs the version that the one before it made. */
 let last: Promise<unknown> = Promise.resolve();
 
-/** What is chosen shows at once; changes that follow each other quickly are saved one after the other. */
+/** A choice shows at once; quick successive changes are saved one after the other. */
 export function useSaveMe() {
   const client = useQueryClient();
   const { queryKey } = meOptions;
-  // All of it is done though the page was left: the next change needs the version of this one.
+  // All of this runs even if the page was left: the next change needs this one's version.
   const save = useAction(async (change: Change) => {
     const version = client.getQueryData<Me>(queryKey)?.version ?? 0;
     try {
       const me = await call("PATCH /console/me", { body: { version, ...change } });
-      // What is read meanwhile may be older; it may also have been asked for by another change.
+      // A read under way may be older than this; another change may also have requested it.
       const isAsked = client.isFetching({ queryKey }) > 0;
       await client.cancelQueries({ queryKey });
       client.setQueryData<Me>(queryKey, me);
@@ -34,7 +34,7 @@ export function useSaveMe() {
   return {
     ...save,
     run(change: Change) {
-      // What is read by now would show the former choice again; the answer to this one tells all of it.
+      // Reads under way would restore the former choice; the answer to this one is complete.
       void client.cancelQueries({ queryKey });
       client.setQueryData<Me>(
         queryKey,

@@ -2,7 +2,7 @@ import react from "@vitejs/plugin-react";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vite";
 
-/** What lists are narrowed by and leafed through with, and all that it is made of. */
+/** The controls of lists, for filtering and paging, with everything they consist of. */
 const FILTERS =
   /dashboard\/(?:use-live-rows|ui\/(?:choice-chips|csv-button|filter-bar|filter-pills|new-rows|pager|range-picker|typed-filter|use-bounds|use-cursor-fallback|use-is-another))\./;
 
@@ -11,22 +11,22 @@ export default defineConfig({
   plugins: [react()],
   build: {
     target: "es2023",
-    // A small font as data: would be against the content security policy.
+    // A small font inlined as data would violate the content security policy.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
-    // A style that could not be fetched with its page would not be asked for again.
+    // A stylesheet that failed to load with its page would not be requested again.
     cssCodeSplit: false,
     chunkSizeWarningLimit: 1_000,
     reportCompressedSize: false,
-    // Tells the test of sizes which files a page loads.
+    // Tells the sizes test which files a page loads.
     manifest: "manifest.json",
     rolldownOptions: {
       output: {
-        // Left to itself the bundler makes a file of every set of modules that some pages share: a page
-        // was 75 requests.
+        // By default the bundler makes a file of every set of modules that some pages share: one
+        // page took 75 requests.
         codeSplitting: {
           groups: [
-            // Apart from our own code: it stays in the browser's cache over an upgrade of ours.
+            // Separate from our code, so that browsers keep it cached across our upgrades.
             { name: "libraries", test: /node_modules/, tags: ["$initial"], priority: 2 },
             { name: "start", tags: ["$initial"], priority: 1 },
             { name: "filters", test: FILTERS },

@@ -9,8 +9,8 @@ import type {
 } from "#contract";
 
 /**
- * The contract's words as values; `every` does not compile when a word is missing or too many. The
- * lists of `#contract/words` would be one more file for every page, which costs more than these words.
+ * The contract's words as values; `every` does not compile if a word is missing or extra. Importing
+ * `#contract/words` would add a file to every page, which costs more than these words.
  */
 function every<Word extends string>(words: Record<Word, true>): Word[] {
   return Object.keys(words) as Word[];

@@ -72,7 +72,7 @@ function sampleWith(content: string): NewMessage {
 
 type EndingsProps = { recipient: string; onChoose: (recipient: string) => void };
 
-/** A number for each, which takes the same way as the one given: only the last digits differ. */
+/** A number per ending that takes the same route as the one typed: only the last digits differ. */
 function Endings({ recipient, onChoose }: EndingsProps) {
   return (
     <Paper withBorder p="md" component="section" aria-label={text.simulator}>

@@ -72,7 +72,7 @@ function Numbers() {
   );
 }
 
-/** What is used up lasts no longer, at any rate. */
+/** Without credits left, they last no longer, whatever the rate. */
 function lastingOf(data: CreditsRead | undefined) {
   if (!data) return { value: undefined, hint: text.atThisRate };
   if (data.daysLeft === null) return { value: text.noUse, hint: text.noUseHint };
@@ -80,7 +80,7 @@ function lastingOf(data: CreditsRead | undefined) {
   return { value: formatDays(data.daysLeft), hint: text.atThisRate };
 }
 
-/** A little use must not read as none. */
+/** A small use must not read as none. */
 function perDay(used: number): string {
   return used > 0 && used < 1 ? text.underOne : formatNumber(used);
 }

@@ -16,7 +16,7 @@ import { useAction } from "../use-action.ts";
 import { type NewUser, NewUserFields } from "./new-user-fields.tsx";
 import { OneTimeLink } from "./one-time-link.tsx";
 
-/** An invitation: as a new user, or as the one who is signed in. */
+/** An invitation, for a new user or for the one who is signed in. */
 export function JoinPage() {
   return (
     <OneTimeLink kind="invitation" title={text.joinTitle}>
@@ -34,7 +34,7 @@ function Invitation({ token, link }: { token: string; link: Link }) {
   const join = useAction((user: Partial<NewUser>) =>
     call("POST /console/links/join", { body: { token, ...user } }),
   );
-  // The page stays, with the link's token, which is nowhere else any more.
+  // Stay on this page: it has the link's token, which is no longer anywhere else.
   const signOut = useSignOut(() => client.resetQueries());
 
   async function send(user: Partial<NewUser>) {

@@ -134,7 +134,7 @@ function StateFilter({
   );
 }
 
-/** The dialog that the address names. */
+/** The dialog that the address asks for. */
 function KeyDialogs({ keys }: { keys: ApiKey[] }) {
   const { dialog, id } = useSearch({ from: ROUTE });
   const navigate = useNavigate({ from: "/keys" });
@@ -142,13 +142,13 @@ function KeyDialogs({ keys }: { keys: ApiKey[] }) {
   const listed = keys.find(({ keyId }) => keyId === id);
   const [seen, setSeen] = useState<ApiKey>();
   if (listed && listed !== seen) setSeen(listed);
-  // As it was last seen: a dialog that shows a key once must outlive the row it was opened from.
+  // The key as last seen: a dialog that shows a key once must outlive its row.
   const chosen = listed ?? (seen?.keyId === id ? seen : undefined);
   const close = (ignoreBlocker: boolean) =>
     void navigate({ search: ({ dialog: _, id: __, ...rest }) => rest, ignoreBlocker });
   if (denial !== undefined) return null;
   if (dialog === "create" && (id === undefined || chosen)) {
-    // Its own gate has asked.
+    // It has already asked whether to close.
     return <CreateKey replaces={chosen} onClose={() => close(true)} key={id ?? "new"} />;
   }
   if (dialog === "revoke" && chosen) {

@@ -42,7 +42,7 @@ export function MessagesPage() {
   const isFirstPage = search.cursor === undefined;
   const live = useLiveMessages(messages, input, {
     isFirstPage,
-    // Not under an open message; what came meanwhile is put in when it closes.
+    // Not while a message is open; rows that came meanwhile are added when it closes.
     isLive: search.live === "on" && search.id === undefined,
   });
   const isPhone = useIsPhone();
@@ -145,7 +145,7 @@ function csvAddress(accountId: string, search: MessagesSearch): string {
   return addressOf("GET /console/accounts/{accountId}/messages.csv", { params, query: filters });
 }
 
-/** Order numbers look like telephone numbers. */
+/** An order number may look like a phone number. */
 function asReference({ recipient, cursor: _, ...search }: MessagesSearch): MessagesSearch {
   return present({ ...search, reference: recipient });
 }

@@ -6,7 +6,7 @@ export type NewUser = { name: string; email: string; password: string };
 
 type Props = { inputProps: (name: keyof NewUser) => object };
 
-/** Who somebody is, and how they will sign in. */
+/** Name, e-mail and password of a new user. */
 export function NewUserFields({ inputProps }: Props) {
   return (
     <>

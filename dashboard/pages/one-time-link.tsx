@@ -19,11 +19,11 @@ type Props = {
   children: (token: string, link: Link) => ReactNode;
 };
 
-/** Reads what a one-time link is for, and says so where it does not work. */
+/** Finds out what a one-time link is for, or says why it does not work. */
 export function OneTimeLink({ kind, title, children }: Props) {
   const token = useLinkToken();
   const link = useQuery({
-    // Another link may be opened in the same tab. The key goes with the page.
+    // Another link may be opened in the same tab. This query is dropped with the page.
     queryKey: ["one-time link", token],
     queryFn: () =>
       call("POST /console/links/read", { body: { token: token ?? "" } }, { onlyReads: true }),

@@ -22,7 +22,7 @@ const SECTIONS = [
   { to: "/operator/audit", name: text.audit },
 ] as const;
 
-/** To all but operators, these pages do not exist. */
+/** For everybody but operators, these pages do not exist. */
 export function OperatorPage() {
   return useMe().isOperator ? <Sections /> : <NotFound />;
 }
@@ -52,7 +52,7 @@ function Sections() {
   );
 }
 
-/** On a phone the tabs scroll sideways: the open one is brought to the middle, and the page stays. */
+/** On a phone the tabs scroll sideways: this centers the open one without moving the page. */
 function useOpenInSight() {
   const bar = useRef<HTMLElement>(null);
   const router = useRouter();
@@ -63,10 +63,10 @@ function useOpenInSight() {
       const left = open.offsetLeft - (bar.current.clientWidth - open.offsetWidth) / 2;
       bar.current.scrollTo({ left });
     };
-    // At once, and whenever the screen is turned.
+    // At once, and whenever the screen is rotated.
     const turned = new ResizeObserver(show);
     if (bar.current) turned.observe(bar.current);
-    // Then the router has put everything back where it was scrolled to.
+    // By then, the router has restored all scroll positions.
     const unsubscribe = router.subscribe("onRendered", show);
     return () => {
       turned.disconnect();
@@ -99,7 +99,7 @@ const SHOWS: Record<OperatorStreamEvent["type"], readonly ReadRoute[]> = {
   ended: ["GET /console/me"],
 };
 
-/** Answers since when it is off. */
+/** Returns since when the stream is off. */
 function useOperatorStream(): number | undefined {
   const client = useQueryClient();
   return useStream<OperatorStreamEvent>(addressOf(`${O}/stream`, {}), (events) => {

@@ -23,9 +23,9 @@ import { standingOf } from "./overview/standing.ts";
 import { Walk } from "./overview/walk.tsx";
 import { walkSteps } from "./overview/walk-steps.ts";
 
-/** With the chart library, which no other page needs; fetched while the numbers are asked for. */
+/** The chart library comes with it; no other page needs that. It loads while the numbers do. */
 const charts = loadPart(() => import("./overview/charts.tsx"));
-// Told where they are shown; until then it is nobody's fault.
+// The error is reported where the charts are shown; do not let it count as unhandled before.
 charts.catch(() => undefined);
 const Charts = part(() => charts, "Charts");
 
@@ -58,7 +58,7 @@ export function OverviewPage() {
   );
 }
 
-/** Remembered by this browser: somebody who works alone never invites anyone, and knows it. */
+/** Remembered in this browser: a person who works alone knows that they will invite nobody. */
 function useHiddenWalk(accountId: string): { isHidden: boolean; hide: () => void } {
   const name = `posthorn-walk-hidden-${accountId}`;
   const [hidden, setHidden] = useState<string>();
@@ -84,16 +84,16 @@ function Numbers({ search, progress, onRange }: NumbersProps) {
   const input = { params: { accountId }, query };
   const summary = useRead(`${STATS}/summary`, input, { keepsOld: true });
   const webhooks = useRead(`${STATS}/webhooks`, input, { keepsOld: true });
-  // Asked for beside the numbers: each chart finds its answer when it is there.
+  // Requested along with the numbers: each chart then finds its answer ready.
   useRead(`${STATS}/statuses`, input);
   useRead(`${STATS}/latency`, input);
   useRead(`${STATS}/credits`, input);
   useRead(`${STATS}/errors`, input);
-  // Also what is told above the numbers, which would push them down.
+  // Includes what is shown above the numbers, which would otherwise push them down later.
   const isKnown = [summary, webhooks, progress].every(({ data, failure }) => data ?? failure);
   const known = isKnown ? summary : { ...summary, data: undefined, failure: undefined };
   return (
-    // Alerts stand above all else. What they would push down was only a shape, and begins anew.
+    // Alerts come first. They push down only skeletons, which this key replaces as a whole.
     <Stack gap="lg" key={String(isKnown)}>
       {known.data && (
         <Standing
@@ -117,7 +117,7 @@ type StandingProps = {
   hasWebhook: boolean;
 };
 
-/** In one line. */
+/** The state in one line. */
 function Standing({ summary: { alerts, daysLeft }, ...known }: StandingProps) {
   const { isOperator } = useMe();
   const parts = standingOf({ alerts, daysLeft, isOperator, ...known });
@@ -138,22 +138,22 @@ function Standing({ summary: { alerts, daysLeft }, ...known }: StandingProps) {
 
 export type StatsQuery = ReturnType<typeof useStatsQuery>;
 
-/** The range as the server reads it; days begin at midnight of the reader's zone. */
+/** The range in the server's form; days begin at midnight in the reader's zone. */
 function useStatsQuery({ range = "24h", from, to }: RangeSearch) {
   const zone = useZone();
   return from && to ? { range: "custom" as const, from, to, zone } : { range, zone };
 }
 
-/** The shortest bucket of a chart. */
+/** The width of a chart's narrowest bucket. */
 const SLIDE_MS = 60_000;
 
-/** A relative range moves on with the clock, of which no event tells. */
+/** A relative range moves on with the clock, which no event reports. */
 function useSlidingStats(isRelative: boolean): void {
   const client = useQueryClient();
   useEffect(() => {
     if (!isRelative) return undefined;
     const timer = setInterval(() => {
-      // What nobody sees is asked again when they look.
+      // Hidden pages need no update; they ask again when they are shown.
       if (document.visibilityState !== "visible") return;
       askAgainAll(client, { predicate: ({ queryKey }) => String(queryKey[0]).includes("/stats/") });
     }, SLIDE_MS);
@@ -161,7 +161,7 @@ function useSlidingStats(isRelative: boolean): void {
   }, [client, isRelative]);
 }
 
-/** Of the same height as what comes, so that nothing jumps. */
+/** The same height as the charts, so that nothing shifts. */
 function ChartSkeletons() {
   return (
     <Grid role="status" aria-label={words.loading}>
@@ -183,15 +183,15 @@ const ALERT_LINKS: Record<AlertData["kind"], LinkProps> = {
   carrier_down: { to: "/operator/carriers" },
 };
 
-/** The walk ends at its first send without any, so this is told before it. */
+/** The walk's first send is impossible without credits, so say this before it. */
 const NO_CREDITS = { kind: "credits_gone", subject: null, count: null } as const;
 
-/** As long as these last, messages cannot leave, or not by every route. */
+/** While these last, messages cannot be sent at all, or not by every route. */
 const GRAVE: readonly AlertData["kind"][] = ["credits_gone", "carrier_down"];
 
 type ToldAlert = Pick<AlertData, "kind" | "subject" | "count">;
 
-/** One box of a kind, in the order of the server: what does the most harm comes first. */
+/** One box per kind, in the server's order: the most harmful comes first. */
 function Alerts({ alerts }: { alerts: ToldAlert[] }) {
   const kinds = [...new Set(alerts.map(({ kind }) => kind))];
   if (kinds.length === 0) return null;

@@ -11,7 +11,7 @@ import { useFields } from "../ui/use-fields.ts";
 import { useAction } from "../use-action.ts";
 import { OneTimeLink } from "./one-time-link.tsx";
 
-/** A new password by a link that the operator made. */
+/** Sets a new password by a link that the operator made. */
 export function ResetPage() {
   return (
     <OneTimeLink kind="reset" title={text.resetTitle}>

@@ -47,7 +47,7 @@ export function SettingsPage() {
   );
 }
 
-/** What others change is shown at once, but never over what somebody is typing. */
+/** Shows others' changes at once, but never overwrites what somebody is typing. */
 function Editable({ account }: { account: Account }) {
   const [opened, setOpened] = useState(account);
   const [isDirty, setIsDirty] = useState(false);
@@ -68,7 +68,7 @@ function Editable({ account }: { account: Account }) {
 type FormProps = {
   account: Account;
   onDirty: (isDirty: boolean) => void;
-  /** The settings as they were saved. */
+  /** Called with the settings as saved. */
   onPresent: (account: Account) => void;
 };
 
@@ -112,7 +112,7 @@ function SettingsForm({ account, onDirty, onPresent }: FormProps) {
     mergeWith(await call("GET /console/accounts/{accountId}", { params: { accountId } }), typed);
     toast({ title: text.conflict, message: text.conflictHint, isWarning: true });
   }
-  /** What was typed stays, beside what somebody else put there; the rest becomes theirs. */
+  /** Keeps what was typed, despite others' changes; all other fields become theirs. */
   function mergeWith(present: Account, typed: Values): void {
     const theirs = valuesOf(present);
     const before = valuesOf(base);

@@ -44,7 +44,7 @@ function CheckedLink({ token }: { token: string }) {
     queryFn: () => call("POST /console/links/read", { body: { token } }, { onlyReads: true }),
     retry: false,
     gcTime: 0,
-    // Read once: what is typed below it stays, whatever becomes of the service meanwhile.
+    // Read only once, so that what is typed below stays even if the service goes away.
     refetchOnWindowFocus: false,
     refetchOnReconnect: false,
   });
@@ -73,7 +73,7 @@ function WrongLink() {
   );
 }
 
-/** Somebody else came first, in another tab or on another machine. */
+/** Somebody else was first, in another tab or on another machine. */
 function DoneAlready() {
   return (
     <Empty icon={<IconTerminal2 aria-hidden />} title={text.done} description={text.doneHint}>
@@ -111,7 +111,7 @@ function SetupForm({ token }: { token: string }) {
       const isOperators = outcome.failure.details.some(({ field }) =>
         OPERATOR_FIELDS.some((name) => name === field),
       );
-      // At once: the focus goes to the field that is wrong, which must be there.
+      // Synchronously: the wrong field must exist before the focus goes to it.
       if (isOperators) flushSync(() => setStep(0));
       fields.take(outcome.failure);
     }

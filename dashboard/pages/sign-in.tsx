@@ -15,7 +15,7 @@ import { useAction } from "../use-action.ts";
 import { toFailure } from "../failure.ts";
 
 export function SignInPage() {
-  // Asked anew: what is remembered may be of a session that has just ended.
+  // Always asked again: what is cached may belong to a session that has just ended.
   const me = useQuery({ ...meOptions, retry: false, refetchOnMount: "always" });
   const [step, setStep] = useState<"password" | "code">();
   const isPending = me.error !== null && toFailure(me.error).code === "SECOND_FACTOR_REQUIRED";
@@ -26,7 +26,7 @@ export function SignInPage() {
   return <PasswordStep onCode={() => setStep("code")} />;
 }
 
-/** After signing in, everything is asked anew, and the page that was wanted opens. */
+/** After signing in, discards the cache and opens the page that was wanted. */
 function useGoOn(): () => Promise<void> {
   const client = useQueryClient();
   const navigate = useNavigate();

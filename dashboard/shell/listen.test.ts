@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { listen } from "./listen.ts";
 
-/** Streams that were opened, the last one last. */
+/** The streams that were opened, in order. */
 function fakeStreams(t: TestContext) {
   const opened: FakeSource[] = [];
   class FakeSource extends EventTarget {

@@ -1,22 +1,22 @@
-/** Lost streams are tried again after this long; meanwhile the page polls at the same pace. */
+/** Retries a lost stream after this time; meanwhile the page polls at the same interval. */
 export const RETRY_MS = 10_000;
-/** The service says at least every 15 s that it is there. */
+/** The service sends something at least every 15 s. */
 const SILENCE_MS = 40_000;
-/** Events of one batch arrive one by one; they are handed on together. */
+/** The events of one batch arrive one by one; this collects them. */
 const GATHER_MS = 50;
 
 export type Typed = { type: string };
 
 type Handlers<Event> = {
   onEvents: (events: Event[]) => void;
-  /** At each sign of life. */
+  /** Called at each sign of life. */
   onHeard?: () => void;
   onState: (isOn: boolean) => void;
 };
 
 /**
- * Opens a stream until it is told to stop. One that says nothing for longer than the service is ever
- * silent is lost too, though the connection stands: the service hangs, or the way to it is gone.
+ * Keeps a stream open until told to stop. A stream that is silent for longer than the service ever
+ * is counts as lost even if its connection stands: the service hangs, or the network is down.
  */
 export function listen<Event extends Typed>(
   address: string,
@@ -65,7 +65,7 @@ export function listen<Event extends Typed>(
     });
     source.addEventListener("error", () => {
       onState(false);
-      // The browser itself tries again, except where the answer was an error.
+      // The browser retries by itself, unless the answer was an error.
       if (source?.readyState !== EventSource.CLOSED) return;
       clearTimeout(silence);
       clearTimeout(retry);

@@ -17,7 +17,7 @@ type Live = { silentSince: number | undefined; listeners: Set<Listener> };
 
 const LiveContext = createContext<Live | undefined>(undefined);
 
-/** The account's stream: whatever is shown of what changed is asked again. */
+/** The account's stream: asks again for whatever is shown of the things that changed. */
 export function LiveProvider({ children }: { children: ReactNode }) {
   const client = useQueryClient();
   const { accountId } = useAccount();
@@ -30,17 +30,17 @@ export function LiveProvider({ children }: { children: ReactNode }) {
   return <LiveContext value={{ silentSince, listeners }}>{children}</LiveContext>;
 }
 
-/** When the stream was last heard of, where it is off. */
+/** Since when the stream has been silent; undefined while it is on. */
 export function useSilentSince(): number | undefined {
   return use(LiveContext)?.silentSince;
 }
 
-/** Whether what surrounds the page has a stream, and says when it is off. */
+/** Whether the shell around the page has a stream, and says when it is off. */
 export function useHasStream(): boolean {
   return use(LiveContext) !== undefined;
 }
 
-/** Says that what is shown may be old: of a page whose stream is off since then, or undefined while it is on. */
+/** Warns that what is shown may be outdated, as the stream is off; undefined means it is on. */
 export function ConnectionBanner({ silentSince }: { silentSince: number | undefined }) {
   const text = useConnectionTrouble(silentSince);
   if (text === undefined) return <VisuallyHidden role="status" />;
@@ -54,7 +54,7 @@ export function ConnectionBanner({ silentSince }: { silentSince: number | undefi
 function useConnectionTrouble(silentSince: number | undefined): string | undefined {
   const { online } = useNetwork();
   const zone = useZone();
-  // Asked again by each poll, so it tells whether those still get answers.
+  // Each poll asks this again, so it shows whether polls still get answers.
   const { isError, dataUpdatedAt } = useQuery(meOptions);
   if (!online) return words.offline;
   if (silentSince === undefined) return undefined;
@@ -63,7 +63,7 @@ function useConnectionTrouble(silentSince: number | undefined): string | undefin
   return words.noAnswer(formatTime(at, zone));
 }
 
-/** For what does more than ask again, such as the lists that move no row. */
+/** For pages that need more than asking again, such as the lists that never move rows. */
 export function useLiveEvents(onEvents: Listener): void {
   const listeners = use(LiveContext)?.listeners;
   const tell = useEffectEvent(onEvents);
@@ -89,7 +89,7 @@ const CREDITS = [
   `${A}/stats/credits`,
 ] as const satisfies ReadRoute[];
 
-/** What is asked again when something of that type changes; a message's own page is found by its id. */
+/** What each type of event makes us ask again; a message's own page is found by its id. */
 const SHOWS: Record<StreamEvent["type"], readonly ReadRoute[]> = {
   message: [...STATS, `${A}/progress`],
   messages: [
@@ -114,7 +114,7 @@ const SHOWS: Record<StreamEvent["type"], readonly ReadRoute[]> = {
   ended: ["GET /console/me"],
 };
 
-/** These refresh themselves, as they must not move rows; where they are not shown, they are read anew when they are. */
+/** Lists refresh themselves, as they must not move rows; a hidden one is read again when shown. */
 const LISTS: unknown[] = [`${A}/messages`, `${A}/webhook-deliveries`] satisfies ReadRoute[];
 const isList = ({ queryKey }: Query) => LISTS.includes(queryKey[0]);
 

@@ -13,15 +13,15 @@ import classes from "./shell.module.css";
 import { UserMenu, useSignOut } from "./user-menu.tsx";
 
 const OUTSIDE: string[] = ["/signed-in/operator", "/signed-in/profile"];
-/** Left out, the account of the address would stay in it, and lead back here. */
+/** Drops the account from the address, which would lead back here. */
 const NAMELESS = { account: undefined };
 
 /**
- * For somebody who is in no account, or not in the one that the address names. Pages that belong to
- * no account are still theirs, and so is signing out.
+ * Shown if a user belongs to no account, or not to the one in the address. Pages outside accounts
+ * still work for them, and so does signing out.
  */
 export default function NoAccount({ isNamed }: { isNamed: boolean }) {
-  // Of what is shown, not of where one is going: the page before must not be drawn here either.
+  // Judged by the page shown, not the one loading: the page before must not be drawn here.
   const isOutside = useRouterState({
     select: ({ matches }) => matches.some(({ routeId }) => OUTSIDE.includes(routeId)),
   });

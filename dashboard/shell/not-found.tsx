@@ -7,7 +7,7 @@ import { ButtonLink } from "../ui/link.tsx";
 import { Page } from "../ui/page.tsx";
 import { OpenSearch } from "./open-search.ts";
 
-/** Within the shell, so that every other page stays at hand. */
+/** Within the shell, so that every other page stays in reach. */
 export function NotFound() {
   const openSearch = use(OpenSearch);
   return (

@@ -1,4 +1,4 @@
 import { createContext } from "react";
 
-/** Opens the palette; undefined where there is none. */
+/** Opens the palette; undefined if there is none. */
 export const OpenSearch = createContext<(() => void) | undefined>(undefined);

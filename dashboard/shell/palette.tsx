@@ -53,7 +53,7 @@ const ACTIONS: Entry[] = [
   },
 ];
 
-/** Those that what was typed fits; by their names before by other words. */
+/** Entries that match the input; matches of the name come before those of other words. */
 function fitting<Known extends Entry>(entries: Known[], query: string): Known[] {
   const wanted = query.trim().toLowerCase();
   const isNamed = ({ title }: Entry) => title.toLowerCase().includes(wanted);
@@ -61,7 +61,7 @@ function fitting<Known extends Entry>(entries: Known[], query: string): Known[] 
   return fits.toSorted((a, b) => Number(isNamed(b)) - Number(isNamed(a)));
 }
 
-/** What was typed, as a message id or a number to look for; a reference it can always be. */
+/** Treats the input as a message id or a number; it can always be a reference. */
 function lookUp(query: string, seesNumbers: boolean): Entry[] {
   const wanted = recognise(query, seesNumbers);
   if (wanted === undefined) return [];
@@ -87,7 +87,7 @@ function lookUp(query: string, seesNumbers: boolean): Entry[] {
   }
 }
 
-/** Pages, actions and messages by what one types. Loaded when it is first opened. */
+/** Finds pages, actions and messages by typing. Loaded when first opened. */
 export default function Palette({ onClose }: { onClose: () => void }) {
   const navigate = useNavigate();
   const { isOperator } = useMe();
@@ -107,7 +107,7 @@ export default function Palette({ onClose }: { onClose: () => void }) {
     ...inGroup(text.pages, [...PAGES, ...(isOperator ? OPERATOR_PAGES : [])]),
     ...inGroup(text.actions, [...(isDeveloper ? DEVELOPER_ACTIONS : []), ...ACTIONS]),
   ];
-  // Messages come last: whatever is typed may be their reference.
+  // Messages come last: any input may be one's reference.
   const found = inGroup(text.found, lookUp(query, isDeveloper));
   const groups = Map.groupBy([...fitting(entries, query), ...found], ({ group }) => group);
   return (
@@ -123,7 +123,7 @@ export default function Palette({ onClose }: { onClose: () => void }) {
       scrollable
       maxHeight={420}
       title={text.title}
-      // It names the dialog; to be seen, the field's own words are enough.
+      // It names the dialog, but need not be visible: the field's placeholder is enough.
       styles={{ header: { display: "none" } }}
       onSpotlightClose={onClose}
       searchProps={{
@@ -135,12 +135,12 @@ export default function Palette({ onClose }: { onClose: () => void }) {
   );
 }
 
-/** Closed without a choice, the focus goes back; after a choice the new page has it. */
+/** If closed without a choice, returns the focus; after a choice the new page has it. */
 function useFocusBackFromNowhere(): void {
   const [opener] = useState(() => document.activeElement);
   useEffect(
     () => () => {
-      // After the palette is gone: its focus trap would take the focus back.
+      // Only once the palette is gone: its focus trap would take the focus back.
       setTimeout(() => {
         const isNowhere = document.activeElement === document.body;
         if (isNowhere && opener instanceof HTMLElement && opener.isConnected) opener.focus();

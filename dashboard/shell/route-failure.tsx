@@ -5,7 +5,7 @@ import { isMissingPart } from "../parts.ts";
 import { words } from "../text/words.ts";
 import { FailurePanel } from "../ui/failure-panel.tsx";
 
-/** The boundary of each route: what failed, in words, and a way to try again. */
+/** The error boundary of each route: says what failed, and offers to try again. */
 export function RouteFailure({ error, reset }: ErrorComponentProps) {
   const router = useRouter();
   if (isMissingPart(error)) {

@@ -17,7 +17,7 @@ const NavigationDrawer = part(() => import("./navigation-drawer.tsx"), "default"
 const Palette = part(() => import("./palette.tsx"), "default");
 const ShortcutList = part(() => import("./shortcut-list.tsx"), "default");
 
-/** What surrounds every page of an account. */
+/** The frame around every page of an account. */
 export function Shell({ account }: { account: Membership }) {
   return (
     <AccountProvider value={account}>
@@ -56,7 +56,7 @@ function Frame() {
   );
 }
 
-/** A page that is long in coming says so; the one before it stands there meanwhile. */
+/** Says so if a page takes long to load; the one before it stays visible meanwhile. */
 function Coming() {
   const isComing = useRouterState({ select: ({ status }) => status === "pending" });
   return isComing && <output className="waiting-note">{words.waitingForService}</output>;
@@ -75,7 +75,7 @@ function Main() {
   );
 }
 
-/** A new page takes the focus, so that a keyboard or a screen reader starts at its beginning. */
+/** A new page takes the focus, so that a keyboard or screen reader starts at its top. */
 function useFocusOnNewPage() {
   const main = useRef<HTMLElement>(null);
   const path = useRouterState({ select: ({ location }) => location.pathname });

@@ -1,7 +1,7 @@
 import { useEffect, useEffectEvent } from "react";
 import { useMe } from "../session.ts";
 
-/** Where single letters are text, or belong to the widget that has the focus. */
+/** In these, single letters are text or belong to the focused widget. */
 const TAKES_KEYS = "input, textarea, select, [contenteditable], [role=listbox], [role=menu]";
 
 function isTyping({ target }: KeyboardEvent): boolean {
@@ -13,12 +13,12 @@ export function hasOpenDialog(): boolean {
 }
 
 const SEQUENCE_KEY = "g";
-/** After it, the second letter must follow within this time. */
+/** The second letter must follow the first within this time. */
 const SEQUENCE_MS = 1_500;
 
 /**
- * Single-letter shortcuts such as `n`, `/` or `g k`. Off while typing, under a dialog, with a modifier,
- * and where the profile says so.
+ * Single-letter shortcuts such as `n`, `/` or `g k`. Off while typing, under a dialog, with a
+ * modifier, and if the profile switches them off.
  */
 export function useShortcuts(actions: Record<string, () => void>): void {
   const { preferences } = useMe();

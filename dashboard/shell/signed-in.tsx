@@ -27,7 +27,7 @@ export function SignedIn() {
   );
 }
 
-/** On a new browser the profile's theme is taken over. */
+/** A new browser takes over the profile's theme. */
 function useThemeOfProfile(theme: "system" | "light" | "dark"): void {
   const { setColorScheme } = useMantineColorScheme();
   useEffect(() => setColorScheme(theme === "system" ? "auto" : theme), [theme, setColorScheme]);

@@ -5,11 +5,11 @@ import { hasOpenDialog, stepRow, useShortcuts } from "./shortcuts.ts";
 
 type Overlays = { openPalette: () => void; openShortcuts: () => void };
 
-/** The shortcuts that hold on every page. */
+/** The shortcuts that work on every page. */
 export function useSiteShortcuts({ openPalette, openShortcuts }: Overlays): void {
   const navigate = useNavigate();
   const denial = useDenial("developer");
-  // Also while typing: with a modifier it is no text. Over a dialog, one Esc would close both.
+  // Works even while typing, thanks to the modifier. Not over a dialog: one Esc would close both.
   useHotkeys([["mod+K", () => hasOpenDialog() || openPalette()]], []);
   useShortcuts({
     "?": openShortcuts,
@@ -26,7 +26,7 @@ export function useSiteShortcuts({ openPalette, openShortcuts }: Overlays): void
     "g k": () => void navigate({ to: "/keys" }),
     "g c": () => void navigate({ to: "/credits" }),
     "g t": () => void navigate({ to: "/team" }),
-    // The button there says why it may not be pressed.
+    // That page's button says why it cannot be pressed.
     n: () =>
       void navigate({ to: "/keys", search: denial === undefined ? { dialog: "create" } : {} }),
   });
@@ -38,7 +38,7 @@ function focusSearch(): boolean {
   return search !== null;
 }
 
-/** Presses the button of the page that has this shortcut, if there is one. */
+/** Presses the button on the page that has this shortcut, if any. */
 function press(name: string): void {
   document.querySelector<HTMLElement>(`main [data-shortcut="${name}"]`)?.click();
 }

@@ -4,9 +4,9 @@ import { nowMs } from "../clock.ts";
 import { listen, RETRY_MS, type Typed } from "./listen.ts";
 
 /**
- * Listens to a stream of server-sent events while the tab is visible: browsers allow six connections
- * to a host, so hidden tabs must not hold one. Answers since when it is off, 0 where it never was on,
- * undefined while it is; meanwhile `onEvents` is told `all` every 10 s.
+ * Listens to server-sent events while the tab is visible: browsers allow six connections per host,
+ * so hidden tabs must not hold one. Returns since when the stream is off (0 if it never was on),
+ * undefined while it is on. While it is off, `onEvents` gets `all` every 10 s.
  */
 export function useStream<Event extends Typed>(
   address: string,

@@ -70,7 +70,7 @@ export function UserMenu({ onShortcuts }: { onShortcuts?: () => void }) {
   );
 }
 
-/** Drawn by the style, since the letters are no part of the button's name. */
+/** Drawn by CSS, as the letters are not part of the button's name. */
 function Initials({ name }: { name: string }) {
   return <span className={classes["initials"]} data-initials={initialsOf(name)} />;
 }
@@ -102,7 +102,7 @@ function ThemeItems() {
 
 export type Theme = (typeof THEMES)[number]["theme"];
 
-/** In force at once in this browser, and kept in the profile for the next one. */
+/** Applies at once in this browser, and is saved in the profile for others. */
 function useThemeChoice(): (theme: Theme) => Promise<void> {
   const { setColorScheme } = useMantineColorScheme();
   const save = useSaveMe();
@@ -114,7 +114,7 @@ function useThemeChoice(): (theme: Theme) => Promise<void> {
   };
 }
 
-/** Loads the page anew, so that nothing of what was seen stays in memory or behind the Back button. */
+/** Reloads the page, so that nothing stays in memory or behind the Back button. */
 function leave(): void {
   location.replace("/sign-in");
 }
@@ -125,7 +125,7 @@ export function useSignOut(goOn: () => unknown = leave): Action<undefined, unkno
       await call("POST /console/auth/sign-out", {});
     } catch (error) {
       const { code, message } = toFailure(error);
-      // A session that has ended by itself leaves as much behind.
+      // A session that ended by itself leaves as much behind.
       if (code !== "SESSION_REQUIRED") {
         return toast({ title: shellText.notSignedOut, message, isWarning: true });
       }

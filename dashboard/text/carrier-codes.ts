@@ -1,4 +1,4 @@
-/** What an SMSC means by its `command_status`; the codes of receipts are each carrier's own. */
+/** The meanings of an SMSC's `command_status`; codes in receipts are specific to each carrier. */
 const MEANINGS = new Map(
   Object.entries({
     "0x01": "invalid message length",
@@ -32,13 +32,13 @@ const MEANINGS = new Map(
   }),
 );
 
-/** "0x58 (throttled)", or the code alone. */
+/** "0x58 (throttled)", or only the code. */
 export function codeInWords(code: string): string {
   const meaning = MEANINGS.get(code);
   return meaning === undefined ? code : `${code} (${meaning})`;
 }
 
-/** A receipt without an error says so by zeros. */
+/** A receipt without an error has a code of zeros. */
 export function isNoError(code: string): boolean {
   return /^0+$/.test(code);
 }

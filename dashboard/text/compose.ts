@@ -52,7 +52,7 @@ export const composeText = {
   lookAtMessages: "View messages",
 } as const;
 
-/** How a message to the simulator ends, by the last four digits of its recipient. */
+/** How the simulator ends a message, by the last four digits of the recipient. */
 export const ENDINGS = [
   ["0001", "UNDELIVERED"],
   ["0002", "FAILED, refused for good"],

@@ -7,7 +7,7 @@ export const creditsText = {
   perDay: "Used per day",
   perDayHint: "average of the last 7 days",
   daysLeft: "Lasts about",
-  /** Less than one a day. */
+  /** Shown for less than one a day. */
   underOne: "under 1",
   atThisRate: "at this rate",
   noUse: "–",

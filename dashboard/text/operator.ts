@@ -131,7 +131,7 @@ export const carriersText = {
   refusals: "Error codes, last hour",
   lateReceipts: "Late receipts, last hour",
   sinceStart: (counted: string) => `Since start: ${counted}`,
-  /** Each of one, and of many. */
+  /** Singular and plural of each. */
   counted: {
     inDoubt: ["in doubt", "in doubt"],
     reconnects: ["reconnect", "reconnects"],
@@ -259,7 +259,7 @@ export const auditText = {
 } as const;
 
 export const auditDetailsText = {
-  /** What an entry with nothing but before and after tells of, by the first word of its action. */
+  /** What an entry with only `before` and `after` is about, by the first word of its action. */
   changed: {
     price: "credits per segment",
     route: "carriers",

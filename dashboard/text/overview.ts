@@ -59,7 +59,7 @@ export const overviewText = {
   retrying: (events: string) => `${events} retrying`,
   creditsFor: (days: string) => `Credits left for ${days}`,
   alerts: "Needs attention",
-  /** Each of how many, and of which, or else how many in figures. */
+  /** Each takes the number of alerts, and the names or else the count. */
   alertTexts: {
     credits_low: () => "Credits are low.",
     credits_gone: () => "No credits are left: nothing can be sent.",

@@ -45,7 +45,7 @@ export const webhooksText = {
     duration: "Time",
     created: "Event time",
   },
-  /** Replays come on top of the schedule. */
+  /** Replays come in addition to the scheduled attempts. */
   attemptsOf: (made: number, all: number) => (made > all ? String(made) : `${made} of ${all}`),
   nextAttempt: (number: string, when: string) => `Attempt ${number}: ${when}`,
   isDue: "due now",
@@ -98,7 +98,7 @@ export const webhooksText = {
   copyId: "Copy webhook-id",
 } as const;
 
-/** What came of an attempt, in the same words on every page. */
+/** The result of an attempt, in the same words on every page. */
 export function answerInWords(httpStatus: number | null): string {
   return httpStatus === null ? webhooksText.noAnswer : `HTTP ${httpStatus}`;
 }
@@ -122,7 +122,7 @@ export const hostsText = {
     down: "Down",
     idle: "Not called",
   },
-  /** What Posthorn does about it at this moment. */
+  /** What Posthorn currently does about it. */
   limits: {
     proven: "",
     unproven: "new: few requests at once",

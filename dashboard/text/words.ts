@@ -1,4 +1,4 @@
-/** Words that stand on many pages. */
+/** Words used on many pages. */
 export const words = {
   waitingForService: "Waiting for the service…",
   partMissing:

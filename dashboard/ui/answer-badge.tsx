@@ -1,7 +1,7 @@
 import { Badge } from "@mantine/core";
 import { answerInWords } from "../text/webhooks.ts";
 
-/** What a receiver answered, or that it did not. */
+/** The receiver's answer, or that there was none. */
 export function AnswerBadge({ httpStatus }: { httpStatus: number | null }) {
   const isGood = httpStatus !== null && httpStatus >= 200 && httpStatus < 300;
   return (

@@ -4,13 +4,13 @@ type Props<Choice extends string> = Pick<GroupProps, "mih"> & {
   label: string;
   choices: readonly Choice[];
   chosen: readonly Choice[] | undefined;
-  /** Where they are called otherwise than in the API. */
+  /** Labels for choices whose name differs from the API's. */
   names?: Record<Choice, string>;
-  /** With those that are chosen, in the order of the choices; undefined where there is none. */
+  /** Gets the chosen values in the order of the choices; undefined if there are none. */
   onChange: (chosen: Choice[] | undefined) => void;
 };
 
-/** A filter of which several values may be chosen, all in sight. */
+/** A filter of which several values may be chosen, all of them visible. */
 export function ChoiceChips<Choice extends string>(props: Props<Choice>) {
   const { label, choices, chosen = [], names, onChange, ...rest } = props;
   return (

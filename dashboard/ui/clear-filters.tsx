@@ -4,7 +4,7 @@ import { emptyTyped } from "./use-typed.ts";
 
 type Props = ButtonProps & { onClear: () => void };
 
-/** Also what is being typed and has not reached the address: it would come back a moment later. */
+/** Also clears text that has not reached the address yet, or it would return a moment later. */
 export function ClearFilters({ onClear, variant = "default", ...rest }: Props) {
   return (
     <Button

@@ -7,11 +7,11 @@ type Props = {
   label: string;
   samples: Record<string, string>;
   copyLabel: (language: string) => string;
-  /** Beside the button that copies. */
+  /** Shown beside the copy button. */
   children?: ReactNode;
 };
 
-/** The same thing in several languages, ready to copy. */
+/** One request in several languages, ready to copy. */
 export function CodeSamples({ label, samples, copyLabel, children }: Props) {
   const languages = Object.keys(samples);
   const [chosen, setChosen] = useState<string | null>(languages[0] ?? null);

@@ -5,7 +5,7 @@ import { Dialog } from "./dialog.tsx";
 
 type Props = {
   title: string;
-  /** What follows from it. */
+  /** What will happen. */
   consequence: string;
   children?: ReactNode;
   submit: string;
@@ -14,7 +14,7 @@ type Props = {
   onClose: () => void;
 };
 
-/** Asks before something that is hard to undo; the way out has the focus. */
+/** Asks before something that is hard to undo; the focus is on the way out. */
 export function Confirm(props: Props) {
   const { title, consequence, children, submit, action, onConfirm, onClose } = props;
   return (

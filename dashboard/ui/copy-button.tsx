@@ -8,13 +8,13 @@ type Outcome = "idle" | "copied" | "failed";
 
 type CopyState = { outcome: Outcome; copy: () => void };
 
-/** How long a copy button says that it worked. */
+/** How long a copy button shows that it worked. */
 const SHOWN_MS = 2_000;
 
 type Options = {
   text: string;
   onCopied?: (() => void) | undefined;
-  /** Selects the text where the browser refuses to copy, so that the keyboard can. */
+  /** Selects the text if the browser refuses to copy, so that the keyboard can do it. */
   select?: () => void;
 };
 
@@ -61,7 +61,7 @@ export function CopyButton({ text, onCopied, select, label, ...props }: Props) {
   );
 }
 
-/** The same as an icon, for ids in text and tables. `label` names what is copied. */
+/** The same as an icon, for ids in text and tables. `label` says what is copied. */
 export function CopyIcon({ text, label }: { text: string; label: string }) {
   const { outcome, copy } = useCopy({ text });
   const Icon = outcome === "copied" ? IconCheck : IconCopy;

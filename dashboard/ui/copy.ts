@@ -1,14 +1,14 @@
-/** Copies on https, localhost and plain-http hosts alike; says whether it worked. Moves no focus, so it works inside a dialog. */
+/** Copies on https, localhost and plain http, and reports success. Moves no focus, for dialogs. */
 export async function copyText(text: string): Promise<boolean> {
   try {
-    // Missing on plain http, whatever its type says.
+    // Missing on plain http, despite its type.
     const clipboard = navigator.clipboard as Clipboard | undefined;
     if (clipboard) {
       await clipboard.writeText(text);
       return true;
     }
   } catch {
-    // Refused by the browser: the older way may still be open.
+    // The browser refused; the older way may still work.
   }
   return copyByEvent(text);
 }

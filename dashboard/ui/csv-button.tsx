@@ -2,7 +2,7 @@ import { Button, Group, Text } from "@mantine/core";
 import { IconDownload } from "@tabler/icons-react";
 import { words } from "../text/words.ts";
 
-/** Downloads what a list shows; the server ends a file at so many rows, and the file does not say it. */
+/** Downloads what a list shows. The server limits a file's rows; the file does not say so. */
 export function CsvButton({ address }: { address: () => string }) {
   return (
     <Group gap="xs">
@@ -12,7 +12,7 @@ export function CsvButton({ address }: { address: () => string }) {
       <Button
         component="a"
         href={address()}
-        // A range such as the last hour is counted from now.
+        // Set on click: a range such as the last hour counts from now.
         onClick={({ currentTarget }) => (currentTarget.href = address())}
         download
         variant="default"

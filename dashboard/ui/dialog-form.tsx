@@ -8,19 +8,19 @@ type Props = {
   lead?: ReactNode;
   action: { failure: Failure | undefined; isRunning: boolean };
   submit: string;
-  /** Hard to undo, and coloured so. */
+  /** Hard to undo, and colored accordingly. */
   isGrave?: boolean;
-  /** Which button has the focus at first; else the field that asks for it. */
+  /** The button that has the focus at first; otherwise the field that asks for it. */
   focus?: "cancel" | "submit";
   children?: ReactNode;
   onSubmit: (event: SubmitEvent<HTMLFormElement>) => void;
   onCancel?: () => void;
 };
 
-/** A dialog that must know whether its form is at work puts here whom to tell. */
+/** By this, a dialog learns whether its form is running. */
 export const TellRunning = createContext<(isRunning: boolean) => void>(() => undefined);
 
-/** The form of a dialog: what it is about, what failed, its fields, and its two buttons. */
+/** The form of a dialog: its purpose, what failed, its fields, and two buttons. */
 export function DialogForm(props: Props) {
   const { lead, action, children, onSubmit } = props;
   const { failure, isRunning } = action;

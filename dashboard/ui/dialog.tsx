@@ -2,10 +2,10 @@ import { Drawer, type DrawerProps, Modal, type ModalProps } from "@mantine/core"
 import { createContext, use, useEffect, useState } from "react";
 import { focusPage } from "./kept-focus.ts";
 
-/** Of the sheet that a dialog was opened from, which must know that it lies under it. */
+/** Tells a sheet that a dialog was opened above it. */
 const TellCovered = createContext<(isCovered: boolean) => void>(() => undefined);
 
-/** A dialog that is there while it is open. When it closes, the focus goes back to what opened it. */
+/** A dialog that is mounted only while open. On closing, the focus returns to what opened it. */
 export function Dialog(props: Omit<ModalProps, "opened">) {
   useFocusBack();
   const tellCovered = use(TellCovered);
@@ -16,7 +16,7 @@ export function Dialog(props: Omit<ModalProps, "opened">) {
   return <Modal opened {...props} />;
 }
 
-/** The same beside the page. Under a dialog, Esc is the dialog's. */
+/** The same at the side of the page. Under a dialog, Esc closes only the dialog. */
 export function SideSheet({ children, ...props }: Omit<DrawerProps, "opened">) {
   useFocusBack();
   const [isCovered, tellCovered] = useState(false);
@@ -27,12 +27,12 @@ export function SideSheet({ children, ...props }: Omit<DrawerProps, "opened">) {
   );
 }
 
-/** Mantine's own way needs a dialog that is mounted before it opens; ours are loaded when they do. */
+/** Mantine's way needs a dialog mounted before it opens; ours are loaded on opening. */
 function useFocusBack(): void {
   const [opener] = useState(() => document.activeElement);
   useEffect(
     () => () => {
-      // After the dialog is gone: its focus trap would take the focus back.
+      // Only once the dialog is gone: its focus trap would take the focus back.
       setTimeout(() => {
         if (opener instanceof HTMLElement && opener.isConnected) opener.focus();
         focusPage();

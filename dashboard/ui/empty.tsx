@@ -4,7 +4,7 @@ import { words } from "../text/words.ts";
 
 type Props = { icon: ReactNode; title: string; description?: ReactNode; children?: ReactNode };
 
-/** Nothing yet, or nothing that matches: what it means, and what to do next. */
+/** Nothing yet, or no match: says what that means, and what to do next. */
 export function Empty({ icon, title, description, children }: Props) {
   return (
     <EmptyState
@@ -25,7 +25,7 @@ export function Empty({ icon, title, description, children }: Props) {
 
 type CutShortProps = { icon: ReactNode; onFurther: () => void };
 
-/** Nothing among what was looked at for one page; whether nothing matches is not known yet. */
+/** Nothing in the part searched for one page; whether anything matches is not known yet. */
 export function NoneSoFar({ icon, onFurther }: CutShortProps) {
   return (
     <Empty icon={icon} title={words.noneSoFar} description={words.noneSoFarHint}>

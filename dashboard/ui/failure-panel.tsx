@@ -6,7 +6,7 @@ import type { Failure } from "../failure.ts";
 import { words } from "../text/words.ts";
 import { CopyIcon } from "./copy-button.tsx";
 
-/** What went wrong, in words; the request id to quote; and a way to try again. */
+/** What went wrong, the request id to quote, and a way to try again. */
 export function FailurePanel({ failure, onRetry }: { failure: Failure; onRetry?: () => void }) {
   const wait = useCountdown(failure);
   return (
@@ -67,13 +67,13 @@ function RequestId({ failure }: { failure: Failure }) {
   );
 }
 
-/** Whole seconds left of the wait that the failure asks for, counted from when it is first shown. */
+/** Whole seconds left of the failure's wait, counted from when it is first shown. */
 function useCountdown(failure: Failure): number {
   const now = useNow();
   const [begun, setBegun] = useState({ failure, at: now });
   if (begun.failure !== failure) setBegun({ failure, at: nowMs() });
   const { retryAfterSeconds = 0 } = failure;
-  // The tick that is drawn may be older than the failure.
+  // The last tick may be older than the failure.
   const passedMs = Math.max(0, now - begun.at);
   return Math.max(0, Math.ceil(retryAfterSeconds - passedMs / 1_000));
 }

@@ -6,15 +6,15 @@ import { filterText as text } from "../text/messages.ts";
 import { useIsPhone } from "./use-phone.ts";
 
 type Props = {
-  /** Always shown. */
+  /** Always visible. */
   first?: ReactNode;
-  /** On a phone, behind a button: the list is what people came for. */
+  /** On a phone, hidden behind a button: people come for the list. */
   children: ReactNode;
-  /** How many are in force, for the button that hides them. */
+  /** How many filters apply, for the button that hides them. */
   count: number;
-  /** Below them; on a phone behind the same button. */
+  /** Below the filters; on a phone, behind the same button. */
   more?: ReactNode;
-  /** At the other end, such as a download; on a phone beside the button. */
+  /** At the other end, such as a download; on a phone, beside the button. */
   last?: ReactNode;
 };
 

@@ -4,7 +4,7 @@ import { ClearFilters } from "./clear-filters.tsx";
 
 export type ActiveFilter = { name: string; label: string; onRemove: () => void };
 
-/** Those that have a value, each with what takes it out of the address. */
+/** The filters that have a value, each with a way to remove it from the address. */
 export function activeFilters<Search>(
   parts: [name: string, value: string | undefined, without: Partial<Search>][],
   onChange: (change: Partial<Search>) => void,
@@ -16,7 +16,7 @@ export function activeFilters<Search>(
   );
 }
 
-/** The filters in force, each with a way out. */
+/** The filters that apply, each with a button to remove it. */
 export function FilterPills({
   filters,
   onClear,

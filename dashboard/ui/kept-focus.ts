@@ -2,17 +2,17 @@ import { useEffect } from "react";
 
 const LAYER = "#main, [role=dialog]";
 
-/** Where the focus goes when nothing has it: to the dialog that is open, else to the page. */
+/** If nothing has the focus, gives it to the open dialog or else to the page. */
 export function focusPage(): void {
   if (document.activeElement !== document.body) return;
-  // Dialogs stand behind the page in the document, the uppermost last.
+  // In the document, dialogs come after the page, the topmost one last.
   const uppermost = [...document.querySelectorAll<HTMLElement>(LAYER)].at(-1);
   uppermost?.focus({ preventScroll: true });
 }
 
 /**
- * Keeps the focus when a control goes away by what it does, such as the × of a filter: on `<body>` a
- * screen reader would be nowhere. A dialog that closes gives it back by itself.
+ * Keeps the focus when using a control removes it, such as the × of a filter: on `<body>`, a screen
+ * reader would lose its place. A closing dialog returns the focus by itself.
  */
 export function useKeptFocus(): void {
   useEffect(() => {
@@ -20,7 +20,7 @@ export function useKeptFocus(): void {
     function onFocus({ target }: FocusEvent): void {
       if (target instanceof Element) had = { element: target, layer: target.closest(LAYER) };
     }
-    /** Some browsers also tell it of what is removed, a moment before. */
+    /** Some browsers also blur a removed element, a moment before it is gone. */
     function onBlur({ target }: FocusEvent): void {
       queueMicrotask(() => {
         if (had?.element === target && had.element.isConnected) had = undefined;

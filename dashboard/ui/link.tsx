@@ -3,7 +3,7 @@ import { useMergedRef } from "@mantine/hooks";
 import { createLink } from "@tanstack/react-router";
 import type { ComponentProps } from "react";
 
-/** Mantine's looks with the router's addresses: real links, so that they open in tabs and by keyboard. */
+/** Mantine's looks with the router's addresses: real links, so that tabs and the keyboard work. */
 export const TextLink = createLink(
   (props: AnchorProps & Omit<ComponentProps<"a">, keyof AnchorProps>) => (
     <Anchor inherit {...props} />
@@ -16,7 +16,7 @@ export const ButtonLink = createLink(({ autoFocus, ref, ...props }: ButtonLinkPr
   <Button<"a"> component="a" {...props} ref={useMergedRef(ref, autoFocus ? takeFocus : null)} />
 ));
 
-/** What `autoFocus` means, which React heeds on controls but not on links. */
+/** Implements `autoFocus`, which React supports on controls but not on links. */
 function takeFocus(link: HTMLAnchorElement | null): void {
   link?.focus();
 }

@@ -10,13 +10,13 @@ export type Column<Row> = {
   name: string;
   header: ReactNode;
   cell: (row: Row) => ReactNode;
-  /** Numbers stand at the right. */
+  /** Numbers are aligned right. */
   isNumber?: boolean;
   /** Text that may be cut with an ellipsis; ids, dates and numbers never wrap. */
   isLong?: boolean;
-  /** What people call themselves or their accounts, of any length: it may wrap. */
+  /** Names of people or accounts, of any length: they may wrap. */
   isName?: boolean;
-  /** Only in a window that is so many pixels wide: what a row can do without, or tells elsewhere. */
+  /** Only in windows at least this wide, in pixels: what a row can omit, or shows elsewhere. */
   from?: 1280 | 1440;
 };
 
@@ -25,9 +25,9 @@ export type ListingProps<Row> = {
   columns: Column<Row>[];
   list: Read<{ data: Row[] }>;
   rowId: (row: Row) => string;
-  /** Shown where the list has no rows: nothing yet, or nothing that matches. */
+  /** Shown if the list has no rows: nothing yet, or no match. */
   empty: ReactNode;
-  /** The row where no table has room: two lines, and one for what else it has to say. */
+  /** The row if there is no room for a table: two lines, and one for further facts. */
   compact: (row: Row) => ReactNode;
   onOpen?: (row: Row) => void;
 };
@@ -91,8 +91,8 @@ function TableRows<Row>({ label, columns, list, rows, rowId, onOpen }: Filled<Ro
 }
 
 /**
- * Marks a table that is not wider than its place. It needs no scrolling of its own, which would keep its
- * headings from staying in sight while the page scrolls.
+ * Marks a table that fits its place. It needs no scrolling of its own, which would keep its
+ * headings from sticking while the page scrolls.
  */
 function markIfItFits(section: HTMLElement | null) {
   const table = section?.querySelector("table");
@@ -105,7 +105,7 @@ function markIfItFits(section: HTMLElement | null) {
   return () => observer.disconnect();
 }
 
-/** What opens a row of a table also opens it where no table has room. */
+/** Without room for a table, a row is opened by the same clicks as a table's row. */
 function opensBy<Row>(row: Row, onOpen: ListingProps<Row>["onOpen"]) {
   return {
     "data-opens": onOpen !== undefined,
@@ -114,7 +114,7 @@ function opensBy<Row>(row: Row, onOpen: ListingProps<Row>["onOpen"]) {
   };
 }
 
-/** A click that ends a selection is meant for copying, and one on a link or a control for that. */
+/** A click that ends a selection is meant for copying; one on a link or control, for that. */
 function isMeantForRow(target: EventTarget): boolean {
   const isOwn = target instanceof Element && target.closest("a, button, input, label") !== null;
   return !isOwn && (getSelection()?.toString() ?? "") === "";
@@ -144,7 +144,7 @@ function CompactRows<Row>({ label, list, rows, rowId, compact, onOpen }: Filled<
 
 type FactsProps<Row> = { row: Row; columns: Column<Row>[]; names: string[] };
 
-/** The last line of a row without a table: the columns that have no other place in it. */
+/** The last line of a row without a table: the columns that appear nowhere else in it. */
 export function CompactFacts<Row>({ row, columns, names }: FactsProps<Row>) {
   const facts = columns
     .filter(({ name }) => names.includes(name))
@@ -165,9 +165,9 @@ export function CompactFacts<Row>({ row, columns, names }: FactsProps<Row>) {
   );
 }
 
-/** Shorter waits show nothing, so that a quick answer does not flicker. */
+/** Shorter waits show no skeleton, so that quick answers do not flicker. */
 const SKELETON_AFTER_MS = 150;
-/** With the row of the headings. */
+/** Including the row of headings. */
 const SKELETON_ROWS = 9;
 
 function LoadingRows({ columns, isSmall }: { columns: number; isSmall: boolean }) {

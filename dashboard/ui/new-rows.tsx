@@ -3,10 +3,10 @@ import { IconArrowUp } from "@tabler/icons-react";
 import { formatNumber } from "../format.ts";
 import { words } from "../text/words.ts";
 
-/** More are told as that many and a plus. */
+/** More are shown as this number and a plus. */
 const MOST = 99;
 
-/** How many rows have come that are not shown, and the way to see them. */
+/** How many new rows are not shown yet, and a button to show them. */
 export function NewRows({ count, onShow }: { count: number; onShow: () => void }) {
   if (count === 0) return null;
   const shown = formatNumber(Math.min(count, MOST)) + (count > MOST ? "+" : "");

@@ -8,16 +8,16 @@ import { useZone } from "./zone.tsx";
 
 type Props = {
   title: string;
-  /** For the title of the tab: the account's name, or that of the part which is open. */
+  /** Goes into the tab's title: the name of the account, or of the open part. */
   about?: string | undefined;
   lead?: ReactNode;
-  /** Then the page names the zone they are in. */
+  /** If set, the page says which zone its times are in. */
   hasTimes?: boolean;
   actions?: ReactNode;
   children: ReactNode;
 };
 
-/** A page: its one heading, what it is for, what can be done, and the rest. */
+/** A page: its one heading, its purpose, its actions, and the rest. */
 export function Page({ title, about, lead, hasTimes = false, actions, children }: Props) {
   const zone = useZone();
   useDocumentTitle([title, about, words.product].filter(Boolean).join(" · "));

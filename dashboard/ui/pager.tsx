@@ -8,12 +8,12 @@ type Page = { nextCursor: string | null; previousCursor: string | null; data: un
 type Props = {
   list: { data: Page | undefined; isStale: boolean };
   search: PageSearch;
-  /** Tells it from that of another list on the page. */
+  /** Tells it from the pager of another list on the page. */
   label?: string;
   onTurn: (turn: { cursor: string | undefined; limit: Limit | undefined }) => void;
 };
 
-/** Newer and older, by cursor; a total would have to be counted or made up. */
+/** Newer and older, by cursor; there is no total, as it would have to be counted or guessed. */
 export function Pager({
   list: { data: page, isStale },
   search,
@@ -23,7 +23,7 @@ export function Pager({
   if (!page) return null;
   const isOnlyOne = page.nextCursor === null && page.previousCursor === null;
   if (isOnlyOne && page.data.length <= 25) return null;
-  // Of another page, or of other filters: then they would be refused.
+  // The cursors belong to another page or other filters, so the server would refuse them.
   const { nextCursor, previousCursor } = isStale ? NO_CURSORS : page;
   const turn = (cursor: string | null) =>
     cursor !== null && onTurn({ cursor, limit: search.limit });
@@ -66,7 +66,7 @@ export function Pager({
 
 const NO_CURSORS = { nextCursor: null, previousCursor: null };
 
-/** At an end the button stays focusable: the focus must not be lost with the last page. */
+/** At either end the button stays focusable, so that the last page does not lose the focus. */
 function endOf(cursor: string | null) {
   return cursor === null ? { "data-disabled": true, "aria-disabled": true } : {};
 }

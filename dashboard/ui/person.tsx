@@ -3,7 +3,7 @@ import { Badge, Stack, Text } from "@mantine/core";
 type Props = {
   name: string;
   email: string;
-  /** What sets this one apart from the others. */
+  /** What distinguishes this person from the others. */
   mark?: string | undefined;
 };
 

@@ -2,21 +2,21 @@ import { type ReactNode, useId, useRef } from "react";
 import classes from "./popover-menu.module.css";
 
 type Props = {
-  /** The name of the button, unless its content says it. */
+  /** The button's name, unless its content says it. */
   label: string;
   button: ReactNode;
-  /** The button gives way where there is little room, and its content cuts itself. */
+  /** The button shrinks if there is little room, and truncates its content. */
   shrinks?: boolean;
   children: ReactNode;
 };
 
-/** As in the style: what the list takes at most, and what it keeps free around it. */
+/** As in the style sheet: the list's greatest width, and the margin around it. */
 const LIST_WIDTH = 360;
 const EDGE = 8;
 
 /**
- * A button that opens a list of links and buttons. The browser's own popover: Esc and a click outside
- * close it and give the focus back, and no page loads a menu library for it.
+ * A button that opens a list of links and buttons. It uses the browser's own popover: Esc and a
+ * click outside close it and return the focus, and no page has to load a menu library.
  */
 export function PopoverMenu({ label, button, shrinks, children }: Props) {
   const id = useId();
@@ -28,7 +28,7 @@ export function PopoverMenu({ label, button, shrinks, children }: Props) {
     const { left, right, bottom } = target.current.getBoundingClientRect();
     const isRight = left > innerWidth / 2;
     const top = bottom + 6;
-    // How wide it is can be told only once it is shown.
+    // Its width is known only once it is shown.
     const furthest = Math.max(EDGE, innerWidth - EDGE - LIST_WIDTH);
     list.current.style.top = `${top}px`;
     list.current.style.maxHeight = `calc(100dvh - ${top + EDGE}px)`;
@@ -60,7 +60,7 @@ export function PopoverMenu({ label, button, shrinks, children }: Props) {
   );
 }
 
-/** Closes the menu that holds the element, once something in it was chosen. */
+/** Closes the menu around the element after a choice in it. */
 export function closeMenuOf(element: Element): void {
   element.closest<HTMLElement>("[popover]")?.hidePopover();
 }

@@ -6,7 +6,7 @@ import { words } from "../text/words.ts";
 
 type Props = { title: string; lead?: ReactNode; children: ReactNode };
 
-/** A page for those who are not signed in: one card in the middle. */
+/** A page for people who are not signed in: one centered card. */
 export function PublicPage({ title, lead, children }: Props) {
   useDocumentTitle(`${title} · ${words.product}`);
   return (
@@ -37,7 +37,7 @@ export function PublicPage({ title, lead, children }: Props) {
   );
 }
 
-/** Passwords in the clear: whoever runs this should know, and how to mend it. */
+/** Passwords travel in the clear: the operator should know, and how to fix it. */
 function PlainHttpWarning() {
   const isLocal = ["localhost", "127.0.0.1", "[::1]"].includes(location.hostname);
   if (location.protocol === "https:" || isLocal) return null;

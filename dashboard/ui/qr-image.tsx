@@ -1,10 +1,10 @@
 import { qrCode } from "./qr.ts";
 
-/** Light around the code, in modules, without which readers do not find it. */
+/** The light margin around the code, in modules; readers need it to find the code. */
 const QUIET = 4;
 const WIDTH = 180;
 
-/** Always dark on light, also on a dark page: many readers need it so. */
+/** Always dark on light, even on a dark page: many readers need that. */
 export function QrImage({ text, label }: { text: string; label: string }) {
   const grid = qrCode(text);
   const size = grid.length + 2 * QUIET;

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { test } from "node:test";
 import { qrCode } from "./qr.ts";
 
-/** Of the modules, row by row; these codes were read back by an independent reader. */
+/** Hashes of the modules, row by row; an independent reader has read these codes back. */
 const READ_BACK = {
   Posthorn: "eb704f0f39859bdb",
   "otpauth://totp/Posthorn:ada%40example.com?secret=JBSWY3DPEHPK3PXP&issuer=Posthorn":

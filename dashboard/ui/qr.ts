@@ -1,9 +1,9 @@
 /**
- * QR codes, drawn in this browser: the seed of a second factor must go nowhere else. Bytes, error
- * correction level M, versions 1 to 20, which is 664 characters; the names are those of ISO 18004.
+ * QR codes, drawn in the browser: the seed of a second factor must not go anywhere else. Bytes,
+ * error correction level M, versions 1 to 20 (664 characters); the names are those of ISO 18004.
  */
 
-/** By version, from 1: error correction codewords per block, and how many blocks there are. */
+/** By version, from 1: error correction codewords per block, and the number of blocks. */
 const CHECK_WORDS = [
   10, 16, 26, 18, 24, 16, 18, 22, 22, 26, 30, 22, 22, 24, 24, 28, 28, 26, 26, 26,
 ];
@@ -11,7 +11,7 @@ const BLOCKS = [1, 1, 1, 2, 2, 4, 4, 4, 5, 5, 5, 8, 9, 9, 10, 10, 11, 13, 14, 16
 
 type Grid = boolean[][];
 
-/** The modules, row by row; true is dark. Throws where the text is too long. */
+/** The modules, row by row; true is dark. Throws if the text is too long. */
 export function qrCode(text: string): Grid {
   const octets = [...new TextEncoder().encode(text)];
   const version = CHECK_WORDS.findIndex((_, index) => fits(octets.length, index + 1)) + 1;
@@ -29,7 +29,7 @@ function lengthBits(version: number): number {
   return version < 10 ? 8 : 16;
 }
 
-/** Modules that hold neither a pattern nor format bits, in whole codewords. */
+/** The modules that hold neither patterns nor format bits, in whole codewords. */
 function allWords(version: number): number {
   let modules = (16 * version + 128) * version + 64;
   if (version >= 2) {
@@ -52,7 +52,7 @@ function dataCapacity(version: number): number {
   return allWords(version) - checkWordsOf(version) * blocksOf(version);
 }
 
-/** Mode, length, octets, end, then the two padding octets in turn. */
+/** Mode, length, bytes, end, then the two padding bytes in turn. */
 function dataWords(octets: number[], version: number): number[] {
   const bits: number[] = [];
   const push = (value: number, count: number) => {
@@ -70,7 +70,7 @@ function dataWords(octets: number[], version: number): number[] {
   );
 }
 
-/** Cuts the data into blocks, adds each block's check words, and interleaves them. */
+/** Splits the data into blocks, adds check words to each, and interleaves them. */
 function withCheckWords(data: number[], version: number): number[] {
   const [count, checkLength] = [blocksOf(version), checkWordsOf(version)];
   const shortBlocks = count - (allWords(version) % count);
@@ -92,7 +92,7 @@ function interleave(blocks: number[][], length: number): number[] {
   ).flat();
 }
 
-/** In the field of 256 with the polynomial 0x11D. */
+/** Multiplies in the field of 256 elements with the polynomial 0x11D. */
 function multiply(x: number, y: number): number {
   let product = 0;
   for (let bit = 7; bit >= 0; bit -= 1) {
@@ -218,7 +218,7 @@ function drawVersion(set: Set, size: number, version: number): void {
   }
 }
 
-/** Level M is 00, so the format is the mask and its check bits. */
+/** Level M is 00, so the format consists of the mask and its check bits. */
 function drawFormat(set: Set, size: number, maskIndex: number): void {
   let rest = maskIndex;
   for (let step = 0; step < 10; step += 1) rest = (rest << 1) ^ ((rest >>> 9) * 0x537);
@@ -254,7 +254,7 @@ function drawData(grid: (boolean | undefined)[][], codewords: number[], mask: Ma
   }
 }
 
-/** How hard a code is to read: long runs, blocks, what looks like a finder, and imbalance. */
+/** How hard a code is to read: long runs, blocks, patterns like a finder, and imbalance. */
 function penalty(grid: Grid): number {
   const columns = grid.map((_, x) => grid.map((row) => row[x] ?? false));
   const lines = [...grid, ...columns];

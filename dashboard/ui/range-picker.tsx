@@ -8,15 +8,15 @@ import { useZone } from "./zone.tsx";
 
 type Props = {
   range: RangeSearch;
-  /** What no range means: everything, or one of the ranges. */
+  /** What no range means: if left out, everything; else this relative range. */
   fallback?: RelativeRange;
   onChange: (range: RangeSearch) => void;
 };
 
-/** For what merges a chosen range into the rest of the address. */
+/** For callers that merge the chosen range into the rest of the address. */
 export const NO_RANGE = { range: undefined, from: undefined, to: undefined };
 
-/** Relative ranges, and a custom one in the zone of the page. */
+/** Relative ranges, and a custom one in the page's zone. */
 export function RangePicker({ range, fallback, onChange }: Props) {
   const [isCustom, setIsCustom] = useState(range.from !== undefined);
   if (useIsAnother(`${range.range} ${range.from} ${range.to}`)) {

@@ -5,14 +5,14 @@ import { ButtonLink } from "./link.tsx";
 
 type Props = ButtonProps &
   Omit<ComponentProps<"button">, keyof ButtonProps> & {
-    /** Why this cannot be done now; undefined where it can. */
+    /** Why this cannot be done now; undefined if it can. */
     reason: string | undefined;
   };
 
-/** A button that, where it may not be pressed, stays focusable and says why. */
+/** A button that, if disabled, stays focusable and says why. */
 export function ReasonedButton({ reason, onClick, ...props }: Props) {
   if (reason === undefined) return <Button {...props} onClick={onClick} />;
-  // In the colour of what it would do, it would look as if it could.
+  // In its usual colour it would look enabled.
   const { c: _, ...plain } = props;
   return (
     <Tooltip label={reason} multiline maw={320} events={{ hover: true, focus: true, touch: true }}>
@@ -32,7 +32,7 @@ type ReasonedLinkProps = ButtonProps &
     link: LinkProps;
   };
 
-/** A link to where something is done; where that may not be, a button that says why. */
+/** A link to where something is done; if it is not allowed, a button that says why. */
 export function ReasonedLink({ reason, link, ...props }: ReasonedLinkProps) {
   if (reason !== undefined) return <ReasonedButton reason={reason} {...props} />;
   return <ButtonLink {...link} {...props} />;
@@ -43,7 +43,7 @@ type RowButtonProps = Omit<Props, "reason"> &
     takesAway?: boolean;
   };
 
-/** One of the actions of a row or a card: small, and red where it takes something away. */
+/** An action of a row or card: small, and red if it removes something. */
 export function RowButton({ takesAway = false, reason, ...props }: RowButtonProps) {
   const colour = takesAway ? { c: "var(--mantine-color-error)" } : {};
   return (

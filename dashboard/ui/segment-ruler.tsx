@@ -6,7 +6,7 @@ import classes from "./segment-ruler.module.css";
 
 type Props = { text: string; encoding?: Encoding; hasCaption?: boolean };
 
-/** The text as it is cut: where each segment ends, and the characters that force UCS-2. */
+/** The text split into segments, marking where each ends and the characters that force UCS-2. */
 export function SegmentRuler({ text: content, encoding, hasCaption = true }: Props) {
   const { parts } = splitText(content, encoding === "ucs2" ? "ucs2" : "auto");
   const foreign = new Set(nonGsmCharacters(content).map(({ position }) => position));
@@ -46,7 +46,7 @@ export function SegmentRuler({ text: content, encoding, hasCaption = true }: Pro
 
 type CharacterProps = { part: string; from: number; foreign: Set<number> };
 
-/** Runs of ordinary characters stay one piece, so that a long text is not a thousand elements. */
+/** Keeps runs of ordinary characters together: a long text must not be a thousand elements. */
 function Characters({ part, from, foreign }: CharacterProps) {
   const pieces: { at: number; content: string; isForeign: boolean }[] = [];
   let position = from;

@@ -14,7 +14,7 @@ type GateOptions = { isShown: boolean; isSaved: boolean; onClose: () => void };
 type Gate = { close: () => void; dialog: ReactNode; tellRunning: (isRunning: boolean) => void };
 
 /**
- * While something shown once is being made or is not saved, every way to close asks first: the
+ * While something shown once is being made or is not yet saved, every way to close asks first: the
  * buttons, Esc, a click outside, the Back button, and leaving the page.
  */
 function useUnsavedGate(options: GateOptions): Gate {
@@ -22,7 +22,7 @@ function useUnsavedGate(options: GateOptions): Gate {
   const [isMaking, setIsMaking] = useState(false);
   const [isAsked, setIsAsked] = useState(false);
   const isUnsaved = isMaking || (isShown && !isSaved);
-  // Copied once, it may be wanted in another form: the page stays until the dialog is closed.
+  // Even after copying, another form may be wanted: hold the page until the dialog is closed.
   const isHeld = isMaking || isShown;
   useEffect(() => (isHeld ? holdPage() : undefined), [isHeld]);
   const blocker = useBlocker({
@@ -64,7 +64,7 @@ function useUnsavedGate(options: GateOptions): Gate {
   const close = () => (isUnsaved ? setIsAsked(true) : onClose());
   const tellRunning = useCallback((isRunning: boolean) => {
     setIsMaking(isRunning);
-    // What was asked while another try was made, and failed, is no longer the question.
+    // A question asked before this new try is outdated.
     if (isRunning) setIsAsked(false);
   }, []);
   return { close, dialog, tellRunning };
@@ -76,17 +76,17 @@ type Props<Made> = {
   title: string;
   shownTitle: string;
   size?: ModalProps["size"];
-  /** Makes it. */
+  /** The form that makes it. */
   form: (onMade: (made: Made) => void, onCancel: () => void) => ReactNode;
-  /** Shows it, with a way to keep it. */
+  /** Shows it, with ways to save it. */
   shown: (made: Made, saving: Saving) => ReactNode;
   onClose: () => void;
 };
 
-/** One dialog: first the form, then what it made, this once. */
+/** One dialog: first the form, then what it made, shown only now. */
 export function ShownOnceDialog<Made>(props: Props<Made>) {
   const { title, shownTitle, size, form, shown, onClose } = props;
-  // Held here and nowhere else: gone when the dialog closes.
+  // Kept only here: gone when the dialog closes.
   const [made, setMade] = useState<{ it: Made }>();
   const [isSaved, setIsSaved] = useState(false);
   const gate = useUnsavedGate({ isShown: made !== undefined, isSaved, onClose });
@@ -115,7 +115,7 @@ type LinkDialogProps = Omit<Props<string>, "shownTitle" | "shown"> & {
   text: { linkTitle: string; linkLead: string; link: string };
 };
 
-/** The same for what is made being a one-time link. */
+/** The same for making a one-time link. */
 export function LinkDialog({ text: says, ...rest }: LinkDialogProps) {
   return (
     <ShownOnceDialog

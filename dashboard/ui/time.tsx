@@ -15,11 +15,11 @@ import { useZone } from "./zone.tsx";
 
 type Props = {
   at: string;
-  /** `clock` shows milliseconds and no day, `dayClock` both, `minute` "09:30", `relative` "3 minutes ago". */
+  /** `clock` has milliseconds but no day, `dayClock` both; `minute` is "09:30". */
   form?: "full" | "clock" | "dayClock" | "minute" | "relative";
 };
 
-/** A time in the reader's zone. Hover or focus tells it in full, a click copies it as ISO 8601. */
+/** A time in the reader's zone. Hover or focus shows it in full, a click copies it as ISO 8601. */
 export function Time({ at, form = "full" }: Props) {
   const zone = useZone();
   const relative = formatRelative(at, useRelativeNow());
@@ -36,7 +36,7 @@ export function Time({ at, form = "full" }: Props) {
     <Tooltip
       label={SPOKEN[outcome] || hint}
       multiline
-      // Above it stands what the time is of, and a pointer that only rests here asks for nothing.
+      // Not above, where the label of the time is; and a pointer that only passes by opens nothing.
       position="bottom-start"
       openDelay={300}
       events={{ hover: true, focus: true, touch: true }}

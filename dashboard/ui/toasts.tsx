@@ -4,11 +4,11 @@ import { part } from "../parts.ts";
 export type Toast = {
   title: string;
   message: string;
-  /** Something did not happen. It stays until it is dismissed. */
+  /** Something failed. It stays until it is dismissed. */
   isWarning?: boolean;
 };
 
-/** Loaded after the page, which does not wait for it. */
+/** Loaded after the page, so that the page does not wait for it. */
 const load = () => import("./toast-stack.tsx");
 const ToastStack = part(load, "default");
 
@@ -16,14 +16,14 @@ const waiting: Toast[] = [];
 const listeners = new Set<() => void>();
 let shown = 0;
 
-/** Says politely that something was done, or warns that it was not. */
+/** Announces that something was done, or warns that it was not. */
 export function toast(content: Toast): void {
   waiting.push(content);
   shown += 1;
   for (const listener of listeners) listener();
 }
 
-/** What was said and not yet shown. */
+/** The toasts not shown yet. */
 export function takeToasts(): Toast[] {
   return waiting.splice(0);
 }
@@ -32,7 +32,7 @@ const FETCH_AFTER_MS = 2_000;
 
 export function Toasts() {
   const count = useSyncExternalStore(subscribe, () => shown);
-  // Before it is needed: what it says may be that the service is away.
+  // Load it before it is needed: its first message may be that the service is away.
   useEffect(() => {
     const fetching = setTimeout(() => void load().catch(() => undefined), FETCH_AFTER_MS);
     return () => clearTimeout(fetching);

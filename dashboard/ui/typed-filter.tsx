@@ -7,11 +7,11 @@ type Props = {
   label: string;
   value: string | undefined;
   onTyped: (read: string | undefined) => void;
-  /** As much as the service takes to look for. */
+  /** The longest text that the service accepts here. */
   maxLength?: number;
-  /** What of it filters; else all but the spaces around it. */
+  /** Extracts the part that filters; by default, all but surrounding spaces. */
   read?: (typed: string) => string | undefined;
-  /** On a phone it is as wide as the page. */
+  /** The width; on a phone it is as wide as the page. */
   width?: number;
   isSearch?: boolean;
   example?: string;

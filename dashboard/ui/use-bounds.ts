@@ -3,13 +3,13 @@ import { useState } from "react";
 import { nowMs } from "../clock.ts";
 import { type Bounds, boundsOf, type RangedPageSearch } from "../range.ts";
 
-/** Who looks away for less finds the list as it was. */
+/** After a shorter absence, people find the list unchanged. */
 const RENEWED_AFTER_MS = 60_000;
 
 /**
- * What the range of a list means. A relative one is counted from when it was chosen, so that its pages
- * fit together; `at` goes into the address with a cursor, so that they do so when it is opened again.
- * It is counted anew for who comes back to the first page, which was left open, and by `renew`.
+ * The bounds of a list's range. A relative range counts from when it was chosen, so that its pages
+ * fit together; `at` goes into the address with a cursor, so that they still do when reopened. It
+ * is renewed on coming back to an open first page, and by `renew`.
  */
 export function useBounds(search: RangedPageSearch): Bounds & { at: string; renew: () => void } {
   const { range } = search;

@@ -1,7 +1,7 @@
 import { useEffect, useEffectEvent } from "react";
 import type { Failure } from "../failure.ts";
 
-/** A cursor that is damaged, or of other filters, silently leads to the first page. */
+/** If a cursor is damaged or belongs to other filters, goes to the first page without a message. */
 export function useCursorFallback(failure: Failure | undefined, goToFirst: () => unknown): void {
   const code = failure?.code;
   const go = useEffectEvent(goToFirst);

@@ -8,29 +8,29 @@ export type Checks<Values> = {
 
 export type Fields<Values extends Record<string, unknown>> = UseFormReturnType<Values> & {
   /**
-   * Sends the form; with a wrong field the focus goes to the first of them. What the server says of fields,
-   * where `send` answers with a failure, is put there.
+   * Sends the form. If a field is wrong, focuses the first such field. If `send` returns a failure,
+   * its details are shown at the fields.
    */
   submit: (
     send: (values: Values) => void | Promise<Outcome<unknown> | undefined>,
   ) => (event?: React.SubmitEvent<HTMLFormElement>) => void;
-  /** Puts what the server says at the fields. */
+  /** Shows a failure's details at the fields. */
   take: (failure: Failure) => void;
-  /** The failure, unless it was all told at the fields: also when they have been changed since. */
+  /** The failure, unless the fields show all of it, even if they have changed since. */
   general: (failure: Failure | undefined) => Failure | undefined;
 };
 
-/** The fields of a form, their checks, and where the focus goes when one of them is wrong. */
+/** The fields of a form, their checks, and the focus on the first wrong one. */
 export function useFields<Values extends Record<string, unknown>>(
   initialValues: Values,
   checks: Checks<Values>,
-  /** Those that the page shows: what is wrong with others is told in general. */
+  /** The fields on the page: errors of others become general ones. */
   shown: readonly string[] = Object.keys(initialValues),
 ): Fields<Values> {
   const form = useForm<Values>({
     mode: "controlled",
     initialValues,
-    // The checks are by field; the library's type also allows nested ones.
+    // The checks are per field; the library's type also allows nested ones.
     validate: checks as never,
   });
   const focusFirst = (errors: FormErrors) => {

@@ -1,6 +1,6 @@
 import { useState } from "react";
 
-/** Whether it is another than when the component was last drawn: for what follows the address. */
+/** Whether the value has changed since the last render: for state that follows the address. */
 export function useIsAnother(value: string | undefined): boolean {
   const [before, setBefore] = useState(value);
   if (before === value) return false;

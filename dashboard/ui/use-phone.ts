@@ -1,11 +1,11 @@
 import { useMediaQuery } from "@mantine/hooks";
 
-/** Below 48 em: navigation is a drawer. */
+/** Below 48 em, the navigation is a drawer. */
 export function useIsPhone(): boolean {
   return useIsBelow(48);
 }
 
-/** Below 64 em, beside the navigation, no table has room: a row of a list is two lines. */
+/** Below 64 em, there is no room for a table beside the navigation: list rows take two lines. */
 export function useIsSmall(): boolean {
   return useIsBelow(64);
 }

@@ -5,23 +5,23 @@ import { useIsAnother } from "./use-is-another.ts";
 const TYPING_MS = 400;
 
 type Options = {
-  /** As the address has it. */
+  /** The value in the address. */
   value: string | undefined;
-  /** What the address will have of what is typed. */
+  /** Converts the typed text to the value in the address. */
   read: (typed: string) => string | undefined;
   onTyped: (typed: string) => void;
 };
 
 const shown = new Set<() => void>();
 
-/** Empties every field that filters, also of what the address does not have yet. */
+/** Empties every filter field, even of text that is not yet in the address. */
 export function emptyTyped(): void {
   for (const empty of shown) empty();
 }
 
 /**
- * What stands in a field that filters: applied a moment after the last key, and following the address,
- * but not where that only has what was typed here, without a space at the end or not at all.
+ * The text of a filter field: applied a moment after the last key press. It follows the address,
+ * unless that only reflects what was typed here, for example trimmed or ignored.
  */
 export function useTyped({
   value,
@@ -40,7 +40,7 @@ export function useTyped({
     return () => void shown.delete(empty);
   }, []);
   const apply = useDebouncedCallback((text: string) => {
-    // Taken back within that moment.
+    // It has changed again within that moment.
     if (text !== typed) return;
     setApplied(read(text));
     onTyped(text);

@@ -2,7 +2,7 @@ import { Alert } from "@mantine/core";
 import { IconAlertTriangle, IconCheck } from "@tabler/icons-react";
 import type { ReactNode } from "react";
 
-/** How a trial went. It stands in a status, which says it politely: an alert of its own would say it twice. */
+/** The result of a trial. Put it in a status; an alert would be announced twice. */
 export function Verdict({ isGood, children }: { isGood: boolean; children: ReactNode }) {
   return (
     <Alert

@@ -3,7 +3,7 @@ import { browserZone, type Zone } from "../format.ts";
 
 const ZoneContext = createContext<Zone>("UTC");
 
-/** The zone in which every time on the page is shown: the browser's, or UTC if the profile says so. */
+/** The zone of every time on the page: the browser's, or UTC if the profile says so. */
 export function ZoneProvider({
   choice,
   children,

@@ -21,7 +21,7 @@ type Values = {
   sendAt: string;
   callbackUrl: string;
   reference: string;
-  /** Of a message that is sent again. */
+  /** Taken over from a message that is sent again. */
   metadata: Record<string, string> | null;
 };
 
@@ -38,7 +38,7 @@ const EMPTY: Values = {
 export const MORE = ["sendAt", "callbackUrl", "reference"] as const;
 export const SHOWN = ["recipient", "text", "sender", ...MORE];
 
-/** The fields, kept as a draft for this tab, and the message they make, once it can be priced. */
+/** The form's fields, kept as a draft for this tab, and their message once it can be priced. */
 export function useComposeFields() {
   const zone = useZone();
   const checks = {
@@ -63,18 +63,18 @@ export function checkText(value: string): string | null {
   return segments > MAX_SEGMENTS ? text.tooLong(segments) : null;
 }
 
-/** Half a time reads as an empty field, which would mean now: only the field itself knows better. */
+/** A half-typed time reads as an empty field, which would mean now: only the input knows better. */
 function checkTime(value: string, zone: Zone, input: HTMLInputElement | null): string | null {
   const isWhole = value === "" ? !input?.validity.badInput : fromWall(value, zone) !== undefined;
   return isWhole ? null : text.sendAtWrong;
 }
 
-/** As people write it on paper, without what only helps to read it. */
+/** Accepts a number as people write it, dropping characters that only help reading. */
 function digitsOf(recipient: string): string {
   return recipient.replaceAll(/[\s().-]/g, "");
 }
 
-/** What is left empty is left out. A wall clock time is of the zone of the page. */
+/** Omits empty fields. A wall clock time is in the page's zone. */
 function toMessage(values: Values, zone: Zone): NewMessage {
   const { recipient, text: content, sendAt, metadata, ...others } = values;
   const given = Object.entries(others).filter(([, value]) => value.trim() !== "");
@@ -86,7 +86,7 @@ function toMessage(values: Values, zone: Zone): NewMessage {
   };
 }
 
-/** "Send again" fills the form from that message, once: from then on the draft has it. */
+/** "Send again" fills the form from that message once; from then on the draft keeps it. */
 export function useFillFrom({ fields }: ComposeFields): void {
   const { accountId } = useAccount();
   const { again } = useSearch({ from: "/signed-in/compose" });

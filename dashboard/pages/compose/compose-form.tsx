@@ -108,7 +108,7 @@ export function ComposeForm({ compose, price, onSent }: Props) {
   );
 }
 
-/** Too long is said while typing; that nothing is written yet only when it is sent. */
+/** Says that a text is too long during typing, but that it is missing only on sending. */
 function lengthProblem(value: string): string | undefined {
   return value.trim() === "" ? undefined : (checkText(value) ?? undefined);
 }
@@ -146,7 +146,7 @@ const countries = new Intl.DisplayNames("en", { type: "region" });
 type RecipientProps = { compose: ComposeFields; price: Price };
 
 function RecipientField({ compose: { fields }, price }: RecipientProps) {
-  // Half a number is no mistake of whoever is still writing it.
+  // A half-typed number is no mistake while the person is still typing.
   const [isLeft, setIsLeft] = useState(false);
   const early = price.isAsked || isLeft ? price.wrongNumber : undefined;
   const country = price.preview?.country;
@@ -188,7 +188,7 @@ type MoreProps = { compose: ComposeFields; early: Record<string, string> | undef
 function MoreOptions({ compose: { fields }, early }: MoreProps) {
   const zone = useZone();
   const [isChosen, more] = useDisclosure(MORE.some((name) => fields.values[name]));
-  // What is wrong is in sight.
+  // Opens if one of these fields has an error, so that it is visible.
   const isOpen = isChosen || MORE.some((name) => Boolean(fields.errors[name] ?? early?.[name]));
   return (
     <div>

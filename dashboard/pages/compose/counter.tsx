@@ -14,16 +14,16 @@ import type { Price } from "./use-price.ts";
 type Props = {
   content: string;
   price: Price;
-  /** Why there is no price, unless a field tells it. */
+  /** Why there is no price, unless a field already says so. */
   failure: Failure | undefined;
-  /** Why this person is not told the price; undefined where they are. */
+  /** Why this person may not see the price; undefined if they may. */
   denial: string | undefined;
   onReplace: (content: string) => void;
 };
 
 type Row = [label: string, value: string, name: string];
 
-/** Encoding and segments at once, from the one function; the price as soon as the service says it. */
+/** Encoding and segments at once, computed here; the price once the service answers. */
 export function Counter({ content, price, failure, denial, onReplace }: Props) {
   const { balance } = useAccount();
   const { encoding, segments, units, unitsLeft } = splitText(content);
@@ -65,7 +65,7 @@ export function Counter({ content, price, failure, denial, onReplace }: Props) {
   );
 }
 
-/** The balance is that of the header, which follows every booking; the price knows only its own moment. */
+/** Uses the header's balance, which follows every booking; the preview's is of one moment. */
 function priceRows({ preview, failure, isAsked }: Price, balance: number): Row[] {
   const unknown = failure || !isAsked ? text.unpriced : text.pricing;
   return [

@@ -1,4 +1,4 @@
-/** What stands in the GSM alphabet for characters that word processors put in by themselves. */
+/** GSM equivalents of characters that word processors insert by themselves. */
 const PLAIN: Record<string, string> = {
   "\u2018": "'",
   "\u2019": "'",
@@ -29,7 +29,7 @@ export function hasPlain(character: string): boolean {
   return Object.hasOwn(PLAIN, character);
 }
 
-/** Replaces only what has a plain equal; everything else stays, so the meaning does. */
+/** Replaces only characters with a plain equivalent; all others stay, so the meaning does too. */
 export function toPlain(text: string): string {
   return [...text].map((character) => PLAIN[character] ?? character).join("");
 }

@@ -8,7 +8,7 @@ import { StatusBadge } from "../../ui/status-badge.tsx";
 import { CancelButton } from "../message/message-actions.tsx";
 import { Story, useMessage } from "../message/message-view.tsx";
 
-/** The message just sent, its timeline running. */
+/** The message just sent, with its timeline updating live. */
 export function SentMessage({ messageId }: { messageId: string }) {
   const sent = useMessage(messageId);
   const { data, failure } = sent;
@@ -29,7 +29,7 @@ export function SentMessage({ messageId }: { messageId: string }) {
           <ButtonLink to="/messages/$messageId" params={{ messageId }} variant="default">
             {messagesText.openPage}
           </ButtonLink>
-          {/* Of one that is sent at once it would be gone before it could be pressed. */}
+          {/* Not for a message sent at once: the button would vanish before anyone pressed it. */}
           {message.sendAt !== null && <CancelButton shown={data} />}
         </Group>
       </Group>

@@ -10,27 +10,27 @@ import type { ComposeFields } from "./compose-fields.ts";
 const TYPING_MS = 300;
 
 export type Price = {
-  /** What the service says of exactly this message; undefined while it is asked. */
+  /** The service's answer for exactly this message; undefined until it comes. */
   preview: Answer<"POST /console/accounts/{accountId}/messages/preview"> | undefined;
   failure: Failure | undefined;
-  /** What is wrong with the number, also before there is a message to price. */
+  /** What is wrong with the number, even before there is a message to price. */
   wrongNumber: string | undefined;
   retry: () => void;
   /** Whether there is a message to price. */
   isAsked: boolean;
   /**
-   * A number that goes to the simulator: the one that was typed, before there is any the samples', and
-   * while it is wrong, as numbers are that are being typed, the last that was not.
+   * The number if it goes to the simulator. Before one is typed, that is the sample's; while it is
+   * invalid, as during typing, the last valid one.
    */
   simulated: string | undefined;
-  /** Whether `simulated` is still to be found out. */
+  /** Whether `simulated` is not known yet. */
   isPending: boolean;
 };
 
-/** Asks the service what the message would cost, a moment after the last key. */
+/** Asks the service for the message's price, a moment after the last key press. */
 export function usePrice({ message, recipient }: ComposeFields, isAllowed: boolean): Price {
   const { accountId } = useAccount();
-  // Without a text there is no price, but the number has its carrier.
+  // Without a text there is no price, but the number's carrier can still be found.
   const fields = message ?? { recipient: recipient || SAMPLE_RECIPIENT, text: SAMPLE_TEXT };
   const [settled] = useDebouncedValue(fields, TYPING_MS);
   const isSettled = JSON.stringify(settled) === JSON.stringify(fields);
@@ -49,7 +49,7 @@ export function usePrice({ message, recipient }: ComposeFields, isAllowed: boole
     staleTime: 0,
     gcTime: 0,
   });
-  // A number that belongs to another text is worse than none.
+  // A price that belongs to another text is worse than none.
   const isAnswered = isSettled && !query.isPlaceholderData;
   const isCurrent = isAnswered && message !== undefined;
   const known = query.error ? undefined : query.data;

@@ -143,7 +143,7 @@ const monthNames = new Intl.DateTimeFormat("en-GB", {
   timeZone: "UTC",
 });
 
-/** 2026-11 reads November 2026. */
+/** 2026-11 becomes November 2026. */
 function monthInWords(month: string): string {
   return monthNames.format(new Date(`${month}-01T00:00:00Z`));
 }

@@ -1,9 +1,9 @@
-/** The month of UTC, as the ledger names it: 2026-11. */
+/** The month in UTC, as the ledger names it: 2026-11. */
 export function monthOf(ms: number): string {
   return new Date(ms).toISOString().slice(0, 7);
 }
 
-/** The months since the account was created, and the one that is chosen in any case; the newest first. */
+/** The months since the account was created, and always the chosen one; newest first. */
 export function ledgerMonths(
   createdAt: string | undefined,
   chosen: string | undefined,

@@ -11,7 +11,7 @@ import { LEDGER_KINDS } from "../../vocabulary.ts";
 
 export type CreditsSearch = PageSearch & {
   kind?: (typeof LEDGER_KINDS)[number][];
-  /** Of UTC, such as 2026-11. */
+  /** A month in UTC, such as 2026-11. */
   month?: string;
   messageId?: string;
 };

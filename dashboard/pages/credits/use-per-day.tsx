@@ -8,7 +8,7 @@ import { useZone } from "../../ui/zone.tsx";
 import { useRead } from "../../use-read.ts";
 import classes from "./credits.module.css";
 
-/** The last 30 days as bars; plain ones, because the chart library is the overview's alone. */
+/** The last 30 days as plain bars, because only the overview loads the chart library. */
 export function UsePerDay() {
   const { accountId } = useAccount();
   const zone = useZone();

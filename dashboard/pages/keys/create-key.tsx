@@ -18,12 +18,12 @@ import { ShownKey } from "./shown-key.tsx";
 export type CreatedKey = Answer<"POST /console/accounts/{accountId}/keys">;
 
 type Props = {
-  /** The key that this one replaces: its scopes are taken over. */
+  /** The key that the new one replaces, whose scopes it takes over. */
   replaces: ApiKey | undefined;
   onClose: () => void;
 };
 
-/** Who closes the form gives up what was typed. What else ends it, such as the session, does not. */
+/** Closing the form discards what was typed. Other endings, such as that of the session, do not. */
 export function CreateKey({ replaces, onClose }: Props) {
   const draft = useDraft(draftName(replaces));
   return (

@@ -60,7 +60,7 @@ function Mask({ mask }: { mask: string }) {
   return <code className="mono">{mask}</code>;
 }
 
-/** In one piece, where it has no column. */
+/** Time and person in one, where there are no columns. */
 function Creation({ apiKey: { createdAt, createdBy } }: { apiKey: ApiKey }) {
   return (
     <Text size="xs" c="dimmed" miw={0} style={{ overflowWrap: "anywhere" }}>
@@ -96,12 +96,12 @@ function KeyState({ state }: { state: ApiKey["state"] }) {
   );
 }
 
-/** When it ends, or ended. */
+/** When the key ends, or ended. */
 function Lasting({ apiKey: { state, expiresAt, revokedAt } }: { apiKey: ApiKey }) {
   const hasEnded = state === "expired" || state === "revoked";
   const endsAt = revokedAt ?? expiresAt;
   return (
-    // As high with a time as without one.
+    // The same height with a time as without.
     <Text span size="xs" c="dimmed" lh="24px">
       {endsAt ? (
         <>
@@ -125,7 +125,7 @@ function LastUsed({ apiKey }: { apiKey: ApiKey }) {
   );
 }
 
-/** A hint at a key that perhaps nobody needs. */
+/** A hint that nobody may need this key any more. */
 function Unused({ apiKey }: { apiKey: ApiKey }) {
   const isActive = apiKey.state === "active" || apiKey.state === "expires_soon";
   const since = Date.parse(apiKey.lastUsedAt ?? apiKey.createdAt);

@@ -13,7 +13,7 @@ import { useAction } from "../../use-action.ts";
 import { askAgain } from "../../use-read.ts";
 import { Dialog } from "../../ui/dialog.tsx";
 
-/** Revoking is irreversible, so the name is typed; it is urgent, so no proof is asked. */
+/** Revoking is irreversible, so the name must be typed; it is urgent, so no proof is required. */
 export function RevokeKey({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void }) {
   const { accountId } = useAccount();
   const client = useQueryClient();
@@ -68,7 +68,7 @@ export function RevokeKey({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => 
   );
 }
 
-/** Without what nobody sees, and so cannot type: a second space, or a mark of direction. */
+/** Drops what cannot be seen, and so not typed: repeated spaces and marks of direction. */
 function asSeen(name: string): string {
   return name
     .normalize("NFKC")

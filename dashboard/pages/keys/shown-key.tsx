@@ -12,7 +12,7 @@ import classes from "../../ui/shown-once.module.css";
 
 type Props = { created: CreatedKey; onSaved: () => void; onDone: () => void };
 
-/** The full key, this once, with every way to keep it. */
+/** The full key, shown only now, with every way to save it. */
 export function ShownKey({ created, onSaved, onDone }: Props) {
   const { publicUrl } = useMe();
   const [isHidden, setIsHidden] = useState(false);

@@ -10,7 +10,7 @@ import { TextLink } from "../../ui/link.tsx";
 import { Time } from "../../ui/time.tsx";
 import classes from "./message-view.module.css";
 
-/** Every field of a message that has a value, named as in the API. */
+/** Every field of a message that has a value, under its name in the API. */
 export function MessageFacts({ shown }: { shown: ConsoleMessage }) {
   return (
     <DataList withDivider labelWidth="7.5rem" className={classes["facts"]}>

@@ -15,10 +15,10 @@ import { useAction } from "../../use-action.ts";
 import { askAgain } from "../../use-read.ts";
 import { Dialog } from "../../ui/dialog.tsx";
 
-/** What the database puts in the place of a text after REDACT_TEXT_DAYS. */
+/** The database puts this in place of texts after REDACT_TEXT_DAYS. */
 const REDACTED = "[redacted]";
 
-/** What can be done with a message: cancel while it waits, send again, copy as a request. */
+/** Actions on a message: cancel while it waits, send again, copy as a request. */
 export function MessageActions({ shown }: { shown: ConsoleMessage }) {
   const { publicUrl } = useMe();
   const denial = useDenial("developer");
@@ -49,7 +49,7 @@ export function MessageActions({ shown }: { shown: ConsoleMessage }) {
   );
 }
 
-/** While it waits. The dialog stays where that ends meanwhile, to say so. */
+/** While the message waits. If that ends, an open dialog stays, to say so. */
 export function CancelButton({ shown }: { shown: ConsoleMessage }) {
   const denial = useDenial("developer");
   const [isAsked, setIsAsked] = useState(false);

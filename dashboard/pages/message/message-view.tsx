@@ -24,7 +24,7 @@ type Props = {
   isNarrow?: boolean;
 };
 
-/** A message whole: its story, its text as it is cut, its fields, and the same as JSON. */
+/** A whole message: its story, its text split into segments, its fields, and the same as JSON. */
 export function MessageView({ shown, view, onView, isNarrow = false }: Props) {
   return (
     <Stack gap="md">
@@ -87,7 +87,7 @@ function MessageTextPart({ shown: { message } }: { shown: ConsoleMessage }) {
   );
 }
 
-/** A message, together with its history: what stands below the timeline would jump when that comes later. */
+/** A message with its history: loading that later would shift what is below the timeline. */
 export function useMessage(messageId: string): Read<ConsoleMessage> {
   const { accountId } = useAccount();
   const message = useRead("GET /console/accounts/{accountId}/messages/{messageId}", {
@@ -105,7 +105,7 @@ function useHistory(messageId: string) {
   });
 }
 
-/** The timeline by itself, also for the compose page, where it runs after sending. */
+/** The timeline by itself; the compose page also shows it after sending. */
 export function Story({ shown }: { shown: ConsoleMessage }) {
   const { message } = shown;
   const zone = useZone();
@@ -125,7 +125,7 @@ export function Story({ shown }: { shown: ConsoleMessage }) {
   );
 }
 
-/** What a delivery error code means and what to do, with the carrier's own code beside it. */
+/** What a delivery error code means and what to do about it, with the carrier's own code. */
 function ErrorExplained({ shown: { message } }: { shown: ConsoleMessage }) {
   const { error } = message;
   if (!error) return null;

@@ -7,16 +7,16 @@ import { webhooksText } from "../../text/webhooks.ts";
 
 export type Tone = "plain" | "good" | "undelivered" | "bad" | "doubt" | "quiet";
 
-/** One thing that happened to a message, as the timeline tells it. */
+/** One event of a message, as the timeline shows it. */
 export type Step = {
   key: string;
   at: string;
-  /** Since the step before; undefined for the first. */
+  /** Time since the step before; undefined for the first. */
   sinceMs: number | undefined;
   tone: Tone;
   title: string;
   lines: string[];
-  /** Of the status that this step is. */
+  /** The webhook about this step's status. */
   webhook?: ToldWebhook;
 };
 
@@ -25,7 +25,7 @@ type Webhook = NonNullable<Entry<"status">["webhook"]>;
 type Told = Pick<Step, "tone" | "title" | "lines" | "webhook">;
 type About = { segments: number; credits: number; creditsRefunded: number };
 
-/** The history in the words of the timeline, oldest first, with the time between. */
+/** The history in the timeline's words, oldest first, with the time between steps. */
 export function tellStory(history: readonly HistoryEntry[], about: About): Step[] {
   return history.map((entry, index) => {
     const before = history[index - 1];
@@ -38,7 +38,7 @@ export function tellStory(history: readonly HistoryEntry[], about: About): Step[
   });
 }
 
-/** Whether a step tells its day: the first one does, and each that is on another than the one before. */
+/** Whether a step shows its day: the first does, and each on another day than its predecessor. */
 export function tellsDay(steps: readonly Pick<Step, "at">[], index: number, zone: Zone): boolean {
   const [before, step] = [steps[index - 1], steps[index]];
   return !before || !step || !isSameDay(before.at, step.at, zone);
@@ -48,7 +48,7 @@ type Waiting = Pick<ConsoleMessage, "waitsFor"> & {
   message: Pick<ConsoleMessage["message"], "status" | "sendAt">;
 };
 
-/** What a message that is QUEUED waits for. */
+/** What a QUEUED message waits for. */
 export function tellWait(
   { message: { status, sendAt }, waitsFor }: Waiting,
   zone: Zone,
@@ -118,7 +118,7 @@ function tellWebhook(webhook: Webhook, event: string): ToldWebhook {
   return { ...webhook, title };
 }
 
-/** As the webhooks page has it, which tells the first attempt from those after it. */
+/** As on the webhooks page, which tells first attempts from later ones. */
 function stateOf({ state, attempts }: Webhook): WebhookDelivery["state"] {
   if (state !== "pending") return state;
   return attempts.length === 0 ? "waiting" : "retrying";

@@ -8,7 +8,7 @@ import { useZone } from "../../ui/zone.tsx";
 import { type Step, tellsDay, type Tone } from "./story.ts";
 import { WebhookAttempts } from "./webhook-attempts.tsx";
 
-/** A message's end has the colour of its status. */
+/** The last step has the colour of the message's status. */
 const LOOKS: Record<Tone, { color: string; Icon: typeof IconCheck }> = {
   plain: { color: "blue", Icon: IconCircleDot },
   good: { color: STATUS_COLOR.DELIVERED, Icon: IconCheck },

@@ -9,11 +9,11 @@ import type { ToldWebhook } from "./story.ts";
 
 type Props = {
   webhook: ToldWebhook;
-  /** When the event was, whose day goes without saying. */
+  /** The time of the event: attempts on the same day leave out the day. */
   eventAt: string;
 };
 
-/** Leads to all that is kept of the delivery, above a line for each attempt. */
+/** A link to everything kept of the delivery, and below it a line for each attempt. */
 export function WebhookAttempts({ webhook, eventAt }: Props) {
   const { eventId, title, attempts } = webhook;
   const zone = useZone();

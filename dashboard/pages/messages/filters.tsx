@@ -17,14 +17,14 @@ import { type MessagesSearch, NO_FILTERS, recognise } from "./search.ts";
 
 type Props = {
   search: MessagesSearch;
-  /** A changed filter begins at the first page. Typing replaces the address, clicking adds to it. */
+  /** A changed filter starts at the first page. Typing replaces the address, clicks add one. */
   onChange: (change: Partial<MessagesSearch>, isTyping?: boolean) => void;
 };
 
 type FilterProps = Props & {
-  /** Beside the statuses; on a phone, beside the button that hides them. */
+  /** Shown beside the statuses; on a phone, beside the button that hides them. */
   bar: ReactNode;
-  /** On a phone, behind that button. */
+  /** On a phone, hidden behind that button. */
   csv: ReactNode;
 };
 
@@ -86,7 +86,7 @@ export function MessageFilters({ search, onChange, bar, csv }: FilterProps) {
   );
 }
 
-/** One box for an id, a number or a reference; what was typed is recognised and named. */
+/** One box for an id, a number or a reference; it recognizes what was typed, and says so. */
 function SearchBox({ search, onChange }: Props) {
   const seesNumbers = useDenial("developer") === undefined;
   const [typed, type] = useTyped({
@@ -148,7 +148,7 @@ function useKeyNames(): Map<string, string> {
   return new Map(keys.data?.data.map(({ keyId, name }) => [keyId, name]));
 }
 
-/** The chosen key, where it is older than those that are listed: the box must not say "Any". */
+/** The chosen key if it is older than those listed: otherwise the box would say "Any". */
 function notAmong(keys: Map<string, string>, key: string | undefined): string[] {
   return key === undefined || key === "console" || keys.has(key) ? [] : [key];
 }
@@ -172,7 +172,7 @@ function keyName(key: string | undefined, keys: Map<string, string>): string | u
   return key === "console" ? text.fromConsole : key && (keys.get(key) ?? key);
 }
 
-/** The filters in one phrase, for "no match". */
+/** The filters as one phrase, for "no match". */
 export function useFiltersInWords(search: MessagesSearch): string {
   const zone = useZone();
   const keys = useKeyNames();

@@ -11,7 +11,7 @@ import { MessageActions } from "../message/message-actions.tsx";
 import { MessageView, useMessage, type View } from "../message/message-view.tsx";
 import { SideSheet } from "../../ui/dialog.tsx";
 
-/** A message beside the list; Esc gives the focus back to its row. */
+/** A message beside the list; Esc returns the focus to its row. */
 export function MessageDrawer({ messageId, onClose }: { messageId: string; onClose: () => void }) {
   const [view, setView] = useState<View>("story");
   const message = useMessage(messageId);

@@ -33,7 +33,7 @@ function FirstWords({ row }: { row: ConsoleMessage }) {
       </Text>
     );
   }
-  // A block of its own, cut where its own direction ends: the first words of any language stay.
+  // A block with its own direction, truncated at its end: the first words show in any language.
   return (
     <Text span inherit display="block" truncate dir="auto">
       {row.message.text.slice(0, 120)}
@@ -41,7 +41,7 @@ function FirstWords({ row }: { row: ConsoleMessage }) {
   );
 }
 
-/** Why a message is as its badge says: how it ended, until when it waits, or what it waits for. */
+/** The reason behind the badge: how the message ended, until when it waits, or for what. */
 function Reason({ row }: { row: ConsoleMessage }) {
   const reason = reasonOf(row, useZone(), useRelativeNow());
   if (reason === undefined) return null;
@@ -60,7 +60,7 @@ function reasonOf({ message, waitsFor }: ConsoleMessage, zone: Zone, now: number
   return waitsFor?.away ? text.carrierAway[waitsFor.away] : undefined;
 }
 
-/** What it costs in the end: a refunded message costs nothing. */
+/** The final cost: a refunded message costs nothing. */
 function Credits({ row: { message } }: { row: ConsoleMessage }) {
   const { credits, creditsRefunded } = message;
   return (

@@ -12,10 +12,10 @@ import { ERROR_CODES, STATUSES } from "../../vocabulary.ts";
 export type MessagesSearch = RangedPageSearch & {
   status?: (typeof STATUSES)[number][];
   errorCode?: (typeof ERROR_CODES)[number][];
-  /** A key's id, or `console` for what people sent from here. */
+  /** A key's id, or `console` for messages that people sent from the dashboard. */
   key?: string;
   sender?: string;
-  /** As it was typed: it may turn out to be a reference. */
+  /** As typed: it may turn out to be a reference. */
   recipient?: string;
   reference?: string;
   /** The message open in the drawer. */
@@ -39,15 +39,15 @@ export function readMessages(raw: RawSearch): MessagesSearch {
   };
 }
 
-/** What a person looks for: a message by its id, a number, or their own reference. */
+/** What a person searches for: a message's id, a number, or their own reference. */
 export type Wanted =
   | { kind: "id"; id: string }
   | { kind: "recipient"; recipient: string }
   | { kind: "reference"; reference: string };
 
-/** What people put between the digits of a number. */
+/** Characters that people put between the digits of a number. */
 const BETWEEN = /[\s().-]/g;
-/** 7 digits or more are a number, fewer a reference. */
+/** Seven digits or more are a number, fewer a reference. */
 const NUMBER = /^\+?\d{7,15}$/;
 
 function readNumber(value: unknown): string | undefined {
@@ -63,7 +63,7 @@ export function withoutMarks(number: string): string {
   return number.replaceAll(BETWEEN, "").replace(/^\+/, "");
 }
 
-/** Nobody may look for a number of which they are shown only the end. */
+/** A person who sees only the end of numbers may not search for a number. */
 export function recognise(typed: string, seesNumbers: boolean): Wanted | undefined {
   const text = typed.trim();
   const id = readId(text);
@@ -91,7 +91,7 @@ export function isFiltered(search: MessagesSearch): boolean {
   );
 }
 
-/** Without filters: what is kept when they are cleared. */
+/** What remains when the filters are cleared. */
 export function cleared({ limit, live }: MessagesSearch): MessagesSearch {
   return present({ limit, live });
 }

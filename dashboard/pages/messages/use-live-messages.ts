@@ -32,7 +32,7 @@ export function useLiveMessages(
   });
 }
 
-/** However many came since: the page that begins with what is now shown first. */
+/** The page that starts with the row now shown first, however many have come since. */
 function upTo(input: ListInput, [newest]: ConsoleMessage[]): ListInput {
   if (!newest) return input;
   const createdBefore = new Date(Date.parse(newest.message.createdAt) + 1).toISOString();

@@ -6,7 +6,7 @@ import { actionInWords, type DetailLine, detailsInWords } from "./audit-details.
 const ACME = "01a1df38-09ab-7251-8135-d5aea10c989f";
 const telling = { zone: "Europe/Paris", names: new Map([[ACME, "acme"]]) };
 
-/** As the page shows it, one string a line. */
+/** The lines of the page, as strings. */
 function told(details: Record<string, unknown>, action = "thing.changed"): string[] {
   return detailsInWords({ action, details }, telling).map(shown);
 }
@@ -81,7 +81,7 @@ test("of a long list the first ten are told, and how many more there are", () =>
 });
 
 test("whatever an entry holds, no line of it is JSON", () => {
-  // Plain letters, so that every bracket and quote would be ours.
+  // Letters only, so that any bracket or quote would be ours.
   const letters = fc.stringMatching(/^[a-z]{0,5}$/);
   const { details } = fc.letrec((tie) => ({
     value: fc.oneof(

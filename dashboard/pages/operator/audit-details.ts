@@ -1,21 +1,21 @@
 import { formatNumber, formatTime, type Zone } from "../../format.ts";
 import { auditDetailsText as text } from "../../text/operator.ts";
 
-/** A name with its value and, where it changed, what it was; without a value, the name of the lines below it. */
+/** A name with its value and the one before, if any; without a value, a heading of lines below. */
 export type DetailLine = { name: string; before?: string; value?: string; depth: number };
 
-/** What the words depend on: the reader's zone, and what the things are called whose ids are told. */
+/** What the words depend on: the reader's zone, and names for ids. */
 export type Telling = { zone: Zone; names: ReadonlyMap<string, string> };
 
 type Told = { action: string; details: Record<string, unknown> };
 
-/** An action such as `key.created` as a person would say it. */
+/** An action such as `key.created` in words. */
 export function actionInWords(action: string): string {
   const words = action.replaceAll(/[._]/g, " ");
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-/** What changed comes first, from what to what; then the rest by its names. */
+/** First what changed, from and to; then the rest by name. */
 export function detailsInWords({ action, details }: Told, telling: Telling): DetailLine[] {
   const { before, after, ...others } = details;
   const [subject = ""] = action.split(".");
@@ -46,7 +46,7 @@ function changeOf(name: string, [before, after]: [unknown, unknown], place: Plac
 
 function linesOf(details: Record<string, unknown>, place: Place): DetailLine[] {
   return Object.entries(details).flatMap(([name, value]) => {
-    // Null says that there is nothing to tell, unless it says that a key never expires.
+    // Null means that there is nothing to show, except that a null `expiresAt` means never.
     if (value === null && name !== "expiresAt") return [];
     if (!isRecord(value) || Object.keys(value).length === 0) {
       return [{ name: nameInWords(name), value: inWords(value, name, place), depth: place.depth }];
@@ -59,7 +59,7 @@ function headingOf(name: string, { depth }: Place): DetailLine {
   return { name: nameInWords(name), depth };
 }
 
-/** `expiresAt`, `in_doubt` and `isOperator` as people say it. */
+/** `expiresAt`, `in_doubt` and `isOperator` in words. */
 function nameInWords(name: string): string {
   return name
     .replace(/^is(?=[A-Z])/, "")
@@ -68,11 +68,11 @@ function nameInWords(name: string): string {
     .toLowerCase();
 }
 
-/** Longer lists say how many more there are. */
+/** Longer lists end with how many more there are. */
 const MAX_LISTED = 10;
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/;
 
-/** On one line. */
+/** Writes a value on one line. */
 function inWords(value: unknown, name: string, place: Place): string {
   if (Array.isArray(value)) return listInWords(value, name, place);
   if (isRecord(value)) {
@@ -99,12 +99,12 @@ function textInWords(value: string, { zone, names }: Telling): string {
   return TIME.test(value) ? formatTime(value, zone) : (names.get(value) ?? value);
 }
 
-/** A port is a name made of digits. */
+/** A port is a name made of digits, so it is not formatted as a number. */
 function numberInWords(value: number, name: string): string {
   return Number.isInteger(value) && name !== "port" ? formatNumber(value) : String(value);
 }
 
-/** One of them may be missing, as before a thing was made. */
+/** One of them may be missing, for example before a thing was created. */
 function areRecords(...values: unknown[]): boolean {
   const isMissing = (value: unknown) => value === undefined || value === null;
   return values.some(isRecord) && values.every((value) => isRecord(value) || isMissing(value));

@@ -11,7 +11,7 @@ import classes from "./operator.module.css";
 
 type Props = { entry: AuditEntry; telling: Telling };
 
-/** On a phone. */
+/** An entry on a phone. */
 export function CompactEntry({ entry, telling }: Props) {
   return (
     <Stack gap={4}>
@@ -96,7 +96,7 @@ const COLUMNS: Column<AuditEntry>[] = [
   },
 ];
 
-/** Leads to everything else that they did; of a key, the log says only that it was one. */
+/** Links to everything else that this actor did; of a key, the log says only that it was one. */
 function Who({ entry: { actor, actorId } }: { entry: AuditEntry }) {
   if (actor.kind === "key") return actor.name;
   const who = actor.kind === "user" ? `user:${actorId}` : actor.kind;
@@ -107,7 +107,7 @@ function Who({ entry: { actor, actorId } }: { entry: AuditEntry }) {
   );
 }
 
-/** More than a prefix of numbers has, and enough to tell ids apart. */
+/** Longer than any prefix of numbers, and enough to tell ids apart. */
 const SHOWN_OF_AN_ID = 8;
 
 function Changed({ objectId }: { objectId: string }) {

@@ -94,7 +94,7 @@ export function AuditPage() {
   );
 }
 
-/** Routes are told by the names of their carriers, which the log knows by their ids. */
+/** Routes are shown with carriers' names, but the log has only their ids. */
 function useTelling(entries: AuditEntry[] = []): Telling {
   const zone = useZone();
   const isOn = entries.some(({ action }) => action.startsWith("route."));

@@ -24,7 +24,7 @@ type Values = {
   reference: string;
 };
 
-/** Only an operator books credits; the reference keeps the same booking from being made twice. */
+/** Only operators book credits; the reference keeps a booking from being made twice. */
 export function BookCredits({ account, onClose }: Props) {
   const { accountId, name, balance } = account;
   const client = useQueryClient();

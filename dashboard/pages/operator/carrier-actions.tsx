@@ -16,12 +16,12 @@ import classes from "./operator.module.css";
 
 const EditCarrier = part(() => import("./edit-carrier.tsx"), "EditCarrier");
 
-/** A number and its unit stay on one line. */
+/** Keeps a number and its unit on one line. */
 function unbroken(duration: string): string {
   return duration.replaceAll(" ", "\u00a0");
 }
 
-/** A pair connects, binds, asks and unbinds twice, and a carrier may take its time for each. */
+/** A pair connects, binds, queries and unbinds twice, and a carrier may be slow each time. */
 const TEST_DEADLINE_MS = 120_000;
 
 type BindTest = Answer<"POST /console/operator/carriers/{carrierId}/test">;
@@ -44,7 +44,7 @@ export function CarrierActions({ carrier }: { carrier: Carrier }) {
   async function run(verb: "pause" | "resume"): Promise<void> {
     const outcome = await change.run(verb);
     askAgain(client, ["GET /console/operator/carriers"]);
-    // Another may be open by now.
+    // Another dialog may be open by now.
     if (outcome?.ok) setOpen((now) => (now === verb ? undefined : now));
   }
   async function bind(): Promise<void> {

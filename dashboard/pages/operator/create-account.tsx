@@ -11,7 +11,7 @@ import { useFields } from "../../ui/use-fields.ts";
 import { useAction } from "../../use-action.ts";
 import { askAgain } from "../../use-read.ts";
 
-/** First the account, then the link by which its owner joins, shown once. */
+/** First creates the account, then shows once the link by which its owner joins. */
 export function CreateAccount({ onClose }: { onClose: () => void }) {
   return (
     <LinkDialog

@@ -17,9 +17,9 @@ import { askAgain } from "../../use-read.ts";
 
 type Values = { rate: number | string; window: number | string; inDoubt: string; password: string };
 
-/** The limits, what is done in doubt, and the password, which only goes in. */
+/** The limits, what to do in doubt, and the password, which can be set but not read. */
 export function EditCarrier({ carrier, onClose }: { carrier: Carrier; onClose: () => void }) {
-  // As it was when the dialog opened: saved with its version, it undoes nobody's later change.
+  // The carrier as the dialog opened with it: its version keeps it from undoing a later change.
   const [{ carrierId, version, settings, name }] = useState(carrier);
   const client = useQueryClient();
   const proof = useProof();
@@ -98,7 +98,7 @@ export function EditCarrier({ carrier, onClose }: { carrier: Carrier; onClose: (
   );
 }
 
-/** To the API a limit is one of the settings, here it is a field of its own. */
+/** The API has limits among the settings; here each is a field of its own. */
 function unnested(failure: Failure): Failure {
   const details = failure.details.map(({ field, ...rest }) => ({
     field: field?.replace(/^settings\./, "") ?? null,

@@ -6,22 +6,22 @@ import { LinkDialog } from "../../ui/shown-once.tsx";
 import { useAction } from "../../use-action.ts";
 
 type FormProps = {
-  /** What the link does, before it is made. */
+  /** What the link will do, shown before it is made. */
   lead: string;
   submit: string;
-  /** A box to tick: what else the link may do. */
+  /** The label of a box for what else the link may do. */
   option?: string | undefined;
   make: (isChosen: boolean) => Promise<{ link: string }>;
 };
 
 type Props = FormProps & {
   title: string;
-  /** Of the link, once it is made. */
+  /** The texts that go with the link once it is made. */
   text: { linkTitle: string; linkLead: string; link: string };
   onClose: () => void;
 };
 
-/** Asks, then makes a one-time link and shows it once. */
+/** Asks first, then makes a one-time link and shows it once. */
 export function MakeLink({ title, text, onClose, ...form }: Props) {
   return (
     <LinkDialog

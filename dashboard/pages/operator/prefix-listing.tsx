@@ -8,12 +8,12 @@ import { type Keyed, prefixName } from "./prefix.tsx";
 type ListProps<Row> = {
   label: string;
   list: Read<{ data: Row[] }>;
-  /** Of what is set for the prefix. */
+  /** The column of what is set for the prefix. */
   column: Column<Row>;
-  /** The same where no table has room. */
+  /** The same in words, if there is no room for a table. */
   says: (row: Row) => string;
   actions: (row: Row) => ReactNode;
-  /** What holds for all other numbers while nothing is set for them. */
+  /** What applies to all other numbers while no default is set. */
   others: string;
   empty: ReactNode;
 };

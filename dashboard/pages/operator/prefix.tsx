@@ -25,7 +25,7 @@ export function checkPrefix(value: string): string | null {
   return /^\d{0,15}$/.test(value) ? null : text.prefixWrong;
 }
 
-/** A prefix as people write it, with a plus or spaces. */
+/** Accepts a prefix as people write it, with a plus or spaces. */
 function bareOf(written: string): string {
   return written.replaceAll(/[\s+]/g, "");
 }
@@ -37,14 +37,14 @@ export function prefixName(prefix: string): string {
 type Removal = { prefix: string; version: number | undefined };
 
 type RemovalRequest = {
-  /** Of the list that is shown. */
+  /** The version of the list that is shown. */
   version: number | undefined;
   title: (prefixName: string) => string;
   consequence: (prefix: string) => string;
   remove: (removal: Removal) => Promise<unknown>;
 };
 
-/** The buttons of each row, and the one dialog that asks before it is removed. */
+/** The buttons of each row, and the one dialog that asks before removing it. */
 export function useRowActions(wish: RemovalRequest) {
   const { version } = wish;
   const [asked, setAsked] = useState<Removal>();
@@ -98,22 +98,22 @@ type SettingRequest<Values extends Record<string, unknown>, Row> = {
 
 type Setting<Values extends Record<string, unknown>, Row> = {
   fields: Fields<Values>;
-  /** The row that would be replaced. */
+  /** The row that saving would replace. */
   before: Row | undefined;
   failure: Failure | undefined;
   isRunning: boolean;
-  /** Somebody has touched a field. */
+  /** Call it when a field was touched. */
   begin: () => void;
-  /** The list is another by a change of one's own, which the form does not contradict. */
+  /** Call it after one's own change of the list, which this form does not conflict with. */
   renew: () => void;
-  /** Puts in what is set now. */
+  /** Fills in what is set now. */
   edit: (values: Values, focus: string) => void;
   send: (values: Values) => void;
 };
 
 /**
- * The form by which something is set for a prefix. It is sent with the version of the list that was
- * shown when somebody began, so that it undoes nobody's later change.
+ * The form that sets something for a prefix. It is sent with the version of the list that was shown
+ * when editing began, so that it undoes nobody's later change.
  */
 export function useSetting<Values extends Keyed & Record<string, unknown>, Row extends Keyed>(
   wish: SettingRequest<Values, Row>,
@@ -126,13 +126,13 @@ export function useSetting<Values extends Keyed & Record<string, unknown>, Row e
   async function send(values: Values): Promise<void> {
     const outcome = await action.run({ values, version: begunAt ?? list?.version });
     if (!outcome) return;
-    // Who is told of somebody else's change sees it in the list, and may set it all the same.
+    // After a conflict the list shows the other change; sending once more then overrides it.
     if (outcome.ok || outcome.failure.code === "VERSION_CONFLICT") setBegunAt(undefined);
     if (!outcome.ok) fields.take(outcome.failure);
-    // Unless something else was put in meanwhile.
+    // Keep the fields if something else was entered meanwhile.
     else if (fields.getValues() === values) fields.reset();
   }
-  // An empty prefix is the default's, also while nobody has meant it yet.
+  // An empty prefix matches the default's row, even if it was not meant as the default yet.
   const before = list?.data.find(({ prefix }) => prefix === fields.values.prefix);
   return {
     fields,
@@ -152,21 +152,21 @@ export function useSetting<Values extends Keyed & Record<string, unknown>, Row e
   };
 }
 
-/** What one comes to the page for, above the list: that may be of a thousand prefixes. */
+/** The forms come first on the page, above a list that may have a thousand prefixes. */
 export function ByPrefix({ children }: { children: ReactNode }) {
   return <div className={classes["byPrefix"]}>{children}</div>;
 }
 
-/** The hint below its field, so that fields beside each other stand in line. */
+/** The hint goes below its field, so that fields side by side are aligned. */
 const HINT_BELOW: TextInputProps["inputWrapperOrder"] = ["label", "input", "description", "error"];
 
 type SetProps<Values extends Record<string, unknown>, Row> = {
   setting: Setting<Values, Row>;
   title: string;
   submit: string;
-  /** What is set now and would be no more. */
+  /** The present setting that would be replaced. */
   replaces: string | undefined;
-  /** What is set, beside the prefix. */
+  /** The inputs beside the prefix. */
   children: ReactNode;
 };
 
@@ -211,12 +211,12 @@ export function SetByPrefix<Values extends Keyed & Record<string, unknown>, Row>
 
 type Props = {
   title: string;
-  /** Of the list that is shown: the answer is true of no other. */
+  /** The version of the list that is shown: the answer holds only for that one. */
   version: number | undefined;
   find: (recipient: string) => Promise<string>;
 };
 
-/** Asks the service what a real send to a number would meet. */
+/** Asks the service what would apply to a real send to a number. */
 export function Finder({ title, version, find }: Props) {
   const fields = useFields({ recipient: "" }, {});
   const { recipient } = fields.values;
@@ -232,7 +232,7 @@ export function Finder({ title, version, find }: Props) {
     setFound(outcome?.ok ? { says: outcome.result, recipient, version } : undefined);
     return outcome;
   });
-  // What was found before the list came holds until the list changes.
+  // A result found before the list loaded stays valid until the list changes.
   if (found && found.version === undefined && version !== undefined)
     setFound({ ...found, version });
   const isCurrent = found?.recipient === recipient && found.version === version;
@@ -246,7 +246,7 @@ export function Finder({ title, version, find }: Props) {
             {title}
           </Title>
           {failure && <FailureLine failure={failure} />}
-          {/* Around both, so that the button stays beside the field when something is wrong with it. */}
+          {/* Wraps both, so that the button stays beside the field if there is an error below. */}
           <Input.Wrapper label={text.number} error={input.error} id={id}>
             <Group align="flex-start" gap="sm" wrap="nowrap">
               <Input {...input} flex="0 1 18rem" miw={0} type="tel" inputMode="tel" />

@@ -23,7 +23,7 @@ type Price = Answer<typeof LIST>["data"][number];
 
 type Values = { prefix: string; credits: number | string };
 
-/** The longest prefix wins; without any, a segment costs 1 credit. */
+/** The longest prefix applies; if none does, a segment costs 1 credit. */
 export function PricesPage() {
   const prices = useRead(LIST, {});
   const client = useQueryClient();

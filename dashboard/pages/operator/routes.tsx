@@ -19,7 +19,7 @@ import { PrefixListing } from "./prefix-listing.tsx";
 const LIST = "GET /console/operator/routes";
 type Route = Answer<typeof LIST>["data"][number];
 
-/** The longest prefix wins; its carriers are tried in order. */
+/** The longest prefix applies; its carriers are tried in order. */
 export function RoutesPage() {
   const routes = useRead(LIST, {});
   const client = useQueryClient();
@@ -102,12 +102,12 @@ function SetRoute({ setting }: { setting: ReturnType<typeof useSetting<Values, R
   const all = carriers.data?.data ?? [];
   const { first, others } = fields.values;
   const chosen = new Set([first, ...others]);
-  /** Each carrier once. */
+  /** Offers each carrier only once. */
   const namesFor = (own: string) =>
     all
       .filter(({ carrierId }) => carrierId === own || !chosen.has(carrierId))
       .map(({ carrierId, name }) => ({ value: carrierId, label: name }));
-  // One more than are chosen, while there are more.
+  // Shows one more input than are chosen, as long as there are carriers left.
   const places = others.length > 0 && chosen.size >= all.length ? others : [...others, ""];
   return (
     <SetByPrefix

@@ -14,7 +14,7 @@ export function readQuery(raw: RawSearch): QuerySearch {
   return { ...readPage(raw), ...present({ q: readText(raw["q"], 60) }) };
 }
 
-/** As the server reads it. */
+/** The query in the form that the server takes. */
 export function queryOf({ q, cursor, limit }: QuerySearch) {
   return present({ q, cursor, limit: limit && Number(limit) });
 }

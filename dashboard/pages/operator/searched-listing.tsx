@@ -17,13 +17,13 @@ type Props<Row> = Pick<ListingProps<Row>, "label" | "columns" | "rowId" | "compa
   found: Read<Found<Row>>;
   search: QuerySearch;
   onSearch: (search: QuerySearch, options?: { replace: boolean }) => void;
-  /** Of what is listed, shown where nothing matches. */
+  /** Stands for the kind of thing listed; shown if nothing matches. */
   icon: ReactNode;
-  /** Beside the search. */
+  /** Shown beside the search. */
   action?: ReactNode;
 };
 
-/** A list of the whole installation, found by what one types, page by page. */
+/** A paged list of the whole installation with a search field. */
 export function SearchedListing<Row>(props: Props<Row>) {
   const { found, search, onSearch, icon, action } = props;
   const searchAnew = (q: string | undefined) => onSearch(present({ q }), { replace: true });

@@ -64,7 +64,7 @@ function UserName({ user: { name, email, isOperator } }: { user: User }) {
   return <Person name={name} email={email} mark={isOperator ? text.operator : undefined} />;
 }
 
-/** Of somebody who is in many accounts, the others are shown when asked for. */
+/** For a user in many accounts, more than these are shown only on request. */
 const SHOWN_ACCOUNTS = 3;
 
 function AccountNames({ user: { accounts } }: { user: User }) {

@@ -4,7 +4,7 @@ import { overviewText as text } from "../../text/overview.ts";
 
 const MOST_NAMES = 3;
 
-/** All alerts of one kind in one sentence. */
+/** Combines all alerts of one kind into one sentence. */
 export function alertInWords(
   kind: Alert["kind"],
   alerts: Pick<Alert, "subject" | "count">[],

@@ -4,13 +4,13 @@ export type Axis = { ticks: number[]; tickFormatter: (value: number) => string }
 
 const MOST_STEPS = 4;
 
-/** From nothing to the highest value, in whole steps. */
+/** Ticks from zero up to the highest value, in whole steps. */
 function ticksTo(highest: number, step: number): number[] {
   const steps = Math.max(1, Math.ceil(highest / step));
   return Array.from({ length: steps + 1 }, (_, index) => index * step);
 }
 
-/** The axis of a count: round steps, and no part of a message. */
+/** The axis of a count: round steps, never fractions of a message. */
 export function countAxis(highest: number): Axis {
   let step = 1;
   while (step * MOST_STEPS < highest) step *= String(step).startsWith("2") ? 2.5 : 2;
@@ -26,7 +26,7 @@ const UNITS = [
 const SCALES = UNITS.flatMap(({ steps, ...unit }) => steps.map((step) => ({ ...unit, step })));
 const LONGEST = { name: "h", ms: 3_600_000, step: 24 };
 
-/** The axis of a duration: round steps, all in the unit of one. */
+/** The axis of a duration: round steps, all in one unit. */
 export function durationAxis(highestMs: number): Axis {
   const { name, ms, step } =
     SCALES.find((scale) => scale.step * scale.ms * MOST_STEPS >= highestMs) ?? LONGEST;

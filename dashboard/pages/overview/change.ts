@@ -7,12 +7,12 @@ const points = new Intl.NumberFormat("en-GB", {
   signDisplay: "exceptZero",
 });
 
-/** From ten times more on, per cent say less than what there was before. */
+/** From a tenfold change on, the former value says more than a percentage. */
 const TELLING_CHANGE = 10;
 
 /**
- * How a number stands against the period before: "+12 % vs. previous period", or "up from 2 in previous
- * period" where that was next to nothing; none has no change.
+ * Compares a number with the period before: "+12 % vs. previous period", "up from 2 in previous
+ * period" if far higher, or that there was none before. Undefined without a number now.
  */
 export function changeInWords(
   now: number | null,
@@ -28,7 +28,7 @@ export function changeInWords(
 
 type Part = { delivered: number; final: number };
 
-/** How a rate stands against the period before, in points of its per cent; undefined where either says little. */
+/** Compares a rate with the period before, in points; undefined if either says little. */
 export function rateChangeInWords(now: Part, before: Part): string | undefined {
   const [is, was] = [rateOf(now), rateOf(before)];
   if (is === undefined || was === undefined) return undefined;

@@ -24,18 +24,18 @@ type Props<Row extends ChartRow> = {
   read: Read<unknown>;
   rows: Row[] | undefined;
   columns: Column[];
-  /** The chart in one line: shown, and what a screen reader hears for it. */
+  /** The chart in one line; shown, and read out by screen readers in its place. */
   summary: string;
-  /** Shown instead of a chart without anything in it. */
+  /** Shown in place of a chart that has no data. */
   empty?: ReactNode;
   children: ReactNode;
 };
 
-/** A chart with its summary, the same as a table, and as CSV. */
+/** A chart with its summary, also as a table and as CSV. */
 export function ChartPanel<Row extends ChartRow>(props: Props<Row>) {
   const { title, read, rows, columns, summary, empty, children } = props;
   const [isTable, setIsTable] = useState(false);
-  // Words first: on a slow machine drawing takes longer than all else on the page.
+  // Text first: on a slow machine, drawing the chart takes longer than all the rest.
   const isDrawn = useDeferredValue(rows !== undefined);
   return (
     <Paper withBorder p="md" mih={340} h="100%" component="section" aria-label={title}>
@@ -72,7 +72,7 @@ export function ChartPanel<Row extends ChartRow>(props: Props<Row>) {
             (isTable ? (
               <DataTable title={title} rows={rows} columns={columns} />
             ) : (
-              // The library's own way makes a tab stop without a name; the table tells it in full.
+              // The library's own role makes a tab stop without a name; the table tells everything.
               <div role="img" aria-label={`${title}. ${summary}`} className={classes["chart"]}>
                 {isDrawn ? children : <Skeleton height={240} />}
               </div>
@@ -133,7 +133,7 @@ function valueOf(row: ChartRow, name: string): number | null {
   return (row as unknown as Record<string, number | null>)[name] ?? null;
 }
 
-/** Times in UTC, as in every CSV of the dashboard. */
+/** Times are in UTC, as in every CSV of the dashboard. */
 function toCsv<Row extends ChartRow>(rows: Row[], columns: Column[]): string {
   const head = ["from", "to", ...columns.map(({ name }) => name)];
   const lines = rows.map((row) => [
@@ -148,7 +148,7 @@ function fileName(title: string): string {
   return title.toLowerCase().replaceAll(/[^a-z]+/g, "-");
 }
 
-/** How a bucket is named on the axis: with no more than tells it from the others. */
+/** The label of a bucket on the axis: only as much as tells it from the others. */
 export function bucketFormat(
   buckets: { start: string }[],
   { bucket, zone }: { bucket: string; zone: string },

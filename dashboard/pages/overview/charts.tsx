@@ -22,7 +22,7 @@ import { Errors, WebhookHealth } from "./panels.tsx";
 
 type Props = { query: StatsQuery; onRange: (range: RangeSearch) => void };
 
-/** Counts as stacked bars, in which a few failures show; times as lines. */
+/** Counts as stacked bars, in which a few failures are visible; times as lines. */
 export function Charts({ query, onRange }: Props) {
   return (
     <Grid>
@@ -50,7 +50,7 @@ type Bucketed = {
   buckets: { start: string; end: string }[];
 };
 
-/** Each bucket with its label on the axis; the end is what a click narrows to. */
+/** Each bucket with its axis label; `end` is for narrowing the range by a click. */
 function rowsOf<Data extends Bucketed>(data: Data): (Data["buckets"][number] & ChartRow)[] {
   const label = bucketFormat(data.buckets, data.span);
   return data.buckets.map((each) => ({ ...each, label: label(each.start) }));
@@ -59,15 +59,15 @@ function rowsOf<Data extends Bucketed>(data: Data): (Data["buckets"][number] & C
 /** In the order of the series, not of the alphabet. */
 const LEGEND = { verticalAlign: "bottom", height: 36, itemSorter: null } as const;
 
-/** With our own ticks, and nothing above the last of them. */
+/** Our own ticks, with nothing above the last one. */
 function axisProps(axis: Axis) {
   return { ...axis, domain: [0, axis.ticks.at(-1) ?? 0], interval: 0 } as const;
 }
 
-/** For half of a dot, and half of the topmost number of the axis. */
+/** Room for half a dot, and for half of the axis's topmost number. */
 const ROOM = { top: 8 };
 
-/** The shades that stand out on light and on dark. */
+/** These shades stand out on both light and dark. */
 const shadeOf = (status: Status) => `${STATUS_COLOR[status]}.6`;
 
 function StatusChart({ query, onRange }: Props) {
@@ -107,7 +107,7 @@ function StatusChart({ query, onRange }: Props) {
         dataKey="label"
         type="stacked"
         withLegend
-        // In a small window the names of five statuses take two lines.
+        // In a small window, the names of the five statuses take two lines.
         legendProps={{ ...LEGEND, height: isSmall ? 64 : LEGEND.height }}
         series={STATUSES.map((status) => ({ name: status, color: shadeOf(status) }))}
         valueFormatter={formatNumber}
@@ -118,7 +118,7 @@ function StatusChart({ query, onRange }: Props) {
           accessibilityLayer: false,
           margin: ROOM,
           onClick: ({ activeTooltipIndex }) => {
-            // Null beside the bars, which as a number would be the first of them.
+            // Null beside the bars: converted to a number, it would mean the first bar.
             const row = rows?.[Number(activeTooltipIndex ?? Number.NaN)];
             if (row) onRange({ from: row.start, to: row.end });
           },
@@ -142,7 +142,7 @@ function EmptyRange({ onRange }: { onRange: (range: RangeSearch) => void }) {
   );
 }
 
-/** In place of axes with nothing between them. */
+/** Shown instead of empty axes. */
 function NoPoints({ children }: { children: string }) {
   return (
     <Center h={240}>
@@ -153,7 +153,7 @@ function NoPoints({ children }: { children: string }) {
   );
 }
 
-/** Fewer points in a row make no line that is seen, so they need dots. */
+/** With fewer points in a row, a line is hardly visible, so it needs dots. */
 const ENOUGH_FOR_A_LINE = 5;
 
 function needsDots(rows: { p95Ms: number | null }[]): boolean {
@@ -202,16 +202,16 @@ function LatencyChart({ query }: Pick<Props, "query">) {
         connectNulls={false}
         legendProps={LEGEND}
         classNames={{ legendItem: classes["lineName"], legendItemColor: classes["lineMark"] }}
-        // Straight, as what is between two points is not known.
+        // Straight lines, as the values between two points are unknown.
         curveType="linear"
-        // The dashes of what is drawn last leave the other seen where both are the same.
+        // The last line is dashed, so that the other shows through where both are equal.
         series={[
           { name: "p95Ms", label: text.p95Short, color: "indigo.6" },
           { name: "p50Ms", label: text.p50, color: "teal.6", strokeDasharray: "6 6" },
         ]}
         valueFormatter={formatDuration}
         yAxisProps={axisProps(durationAxis(slowestMs ?? 0))}
-        // Room for a dot at either end, which would else be cut in half.
+        // Room for the dots at both ends, which would otherwise be cut in half.
         xAxisProps={{ minTickGap: 30, padding: { left: 8, right: 8 } }}
         lineProps={{ isAnimationActive: !isCalm }}
         lineChartProps={{ accessibilityLayer: false, margin: ROOM }}
@@ -259,7 +259,7 @@ function CreditsChart({ query }: Pick<Props, "query">) {
         yAxisProps={axisProps(countAxis(highest))}
         xAxisProps={{ minTickGap: 30 }}
         barProps={{ isAnimationActive: !isCalm }}
-        // Of 60 bars each has few pixels: a gap between the two of a pair would leave it one.
+        // With 60 buckets each bar has few pixels: a gap within a pair would leave it one.
         barChartProps={{ accessibilityLayer: false, margin: ROOM, barGap: 0 }}
       />
     </ChartPanel>

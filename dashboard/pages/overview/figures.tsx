@@ -18,7 +18,7 @@ export function Figures({ summary }: Props) {
   if (summary.failure && !data) {
     return <FailurePanel failure={summary.failure} onRetry={summary.retry} />;
   }
-  // Just what was counted: whole minutes, hours or days of the range that was chosen.
+  // Exactly what was counted: the whole minutes, hours or days that cover the chosen range.
   const inRange = data ? { from: data.span.from, to: data.span.to } : {};
   const now = data?.now;
   const before = data?.before;
@@ -70,7 +70,7 @@ type FigureProps = {
   label: string;
   value: string | undefined;
   hint?: string | undefined;
-  /** Against the period before. */
+  /** The change from the period before. */
   change: string | undefined;
   link: LinkProps;
 };

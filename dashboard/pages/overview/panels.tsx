@@ -27,7 +27,7 @@ function Panel({ title, children }: { title: string; children: ReactNode }) {
 
 const MOST_ERRORS = 5;
 
-/** The most frequent first, each with what it means and what to do. */
+/** The most frequent errors first, each with its meaning and what to do. */
 export function Errors({ query }: Props) {
   const { accountId } = useAccount();
   const errors = useRead(

@@ -3,7 +3,7 @@ import type { RawSearch } from "../../search.ts";
 
 export type OverviewSearch = RangeSearch;
 
-/** The last 24 hours are what the page shows unless asked, so they do not stand in the address. */
+/** The last 24 hours are the default, so they are not in the address. */
 export function readOverview(raw: RawSearch): OverviewSearch {
   const search = readRange(raw);
   return search.range === "24h" ? {} : search;

@@ -9,13 +9,13 @@ type Known = {
   /** Events that wait for another attempt. */
   retrying: number;
   isOperator: boolean;
-  /** A receiver has taken an event. */
+  /** Whether a receiver has ever taken an event. */
   hasWebhook: boolean;
 };
 
 /**
- * How things stand: each part leads to where one sees more. Nothing is said of what nobody uses, nor
- * of what an alert tells.
+ * The present state; each part links to its details. Leaves out what nobody uses, and what an alert
+ * already says.
  */
 export function standingOf(known: Known): [words: string, link: LinkProps][] {
   const { alerts, daysLeft, retrying, isOperator, hasWebhook } = known;

@@ -3,7 +3,7 @@ import type { Answer } from "../../api.ts";
 export type Progress = Answer<"GET /console/accounts/{accountId}/progress">;
 export type StepName = "key" | "send" | "webhook" | "invite";
 
-/** The way to a first delivered message; each step knows from the account's progress if it is done. */
+/** The steps to a first delivered message; the account's progress says which are done. */
 const STEPS: { name: StepName; isDone: (progress: Progress) => boolean }[] = [
   { name: "key", isDone: ({ hasKey }) => hasKey },
   { name: "send", isDone: ({ hasDelivered }) => hasDelivered },
@@ -13,7 +13,7 @@ const STEPS: { name: StepName; isDone: (progress: Progress) => boolean }[] = [
 
 export type WalkStep = { name: StepName; isDone: boolean; isNext: boolean };
 
-/** The steps as they stand; the first that is not done is the next one. */
+/** The steps with their states; the first that is not done is the next one. */
 export function walkSteps(progress: Progress): WalkStep[] {
   const next = STEPS.find(({ isDone }) => !isDone(progress))?.name;
   return STEPS.map(({ name, isDone }) => ({

@@ -13,11 +13,11 @@ import { type Progress, type StepName, walkSteps } from "./walk-steps.ts";
 
 type Props = {
   progress: Progress;
-  /** Where there is something else to see. */
+  /** Undefined if there is nothing else to show on the page. */
   onHide: (() => void) | undefined;
 };
 
-/** The walk to the first delivered message; steps tick as they are done, wherever they are done. */
+/** The steps to the first delivered message; each is ticked wherever it was done. */
 export function Walk({ progress, onHide }: Props) {
   const steps = walkSteps(progress);
   const done = steps.filter(({ isDone }) => isDone).length;

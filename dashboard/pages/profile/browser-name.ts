@@ -1,4 +1,4 @@
-/** In the order in which they are looked for: most browsers also name the ones they descend from. */
+/** The order matters: most browsers also name the ones they descend from. */
 const BROWSERS = [
   [/Edg(?:e|A|iOS)?\//, "Edge"],
   [/OPR\//, "Opera"],
@@ -15,7 +15,7 @@ const SYSTEMS = [
   [/Linux/, "Linux"],
 ] as const;
 
-/** "Firefox on Linux", as far as the browser says what it is. */
+/** "Firefox on Linux", as far as the user agent says. */
 export function browserOf(userAgent: string | null): string | undefined {
   if (userAgent === null) return undefined;
   const browser = BROWSERS.find(([pattern]) => pattern.test(userAgent))?.[1];

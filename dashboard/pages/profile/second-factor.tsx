@@ -30,7 +30,7 @@ const TITLES: Record<FactorDialog, string> = {
   codes: text.renewTitle,
 };
 
-/** Switching on, switching off, new codes. Whatever is shown once is held here and nowhere else. */
+/** Switching on, switching off, new codes. What is shown once is kept only in this component. */
 export function SecondFactorDialog(props: { dialog: FactorDialog; onClose: () => void }) {
   const { dialog, onClose } = props;
   const [seed, setSeed] = useState<Seed>();

@@ -14,7 +14,7 @@ import { askAgain, useRead } from "../../use-read.ts";
 import { browserOf } from "./browser-name.ts";
 import { Part } from "./part.tsx";
 
-/** Where this user is signed in, and a way to end each session. */
+/** The user's sessions, and a way to end each. */
 export function Sessions() {
   const sessions = useRead("GET /console/auth/sessions", {});
   const client = useQueryClient();

@@ -42,13 +42,13 @@ export function Invitations({ invitations }: Props) {
       {(invitations.failure || hasAny(invitations.data)) && (
         <InvitationList invitations={invitations} onAsk={ask} />
       )}
-      {/* Also when the last of the list is gone meanwhile: then it says so. */}
+      {/* Even if the last one has gone meanwhile: then it says so. */}
       {asked && <Withdraw invitation={asked} onClose={() => ask(undefined)} />}
     </>
   );
 }
 
-/** On this page of them, or on one before. */
+/** Whether there are invitations, on this page or on one before. */
 function hasAny(page: Props["invitations"]["data"]): boolean {
   return page !== undefined && (page.data.length > 0 || page.previousCursor !== null);
 }

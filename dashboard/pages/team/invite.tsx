@@ -13,7 +13,7 @@ import { useAction } from "../../use-action.ts";
 import { askAgain } from "../../use-read.ts";
 import { ROLES } from "../../vocabulary.ts";
 
-/** First the role, then the link, shown once. */
+/** First asks for the role, then shows the link once. */
 export function Invite({ onClose }: { onClose: () => void }) {
   return (
     <LinkDialog

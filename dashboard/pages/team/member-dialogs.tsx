@@ -20,7 +20,7 @@ type Props = { member: Member; onClose: () => void };
 
 const MEMBERS = "GET /console/accounts/{accountId}/members";
 
-/** Two owners at once: the second is told that somebody else changed it. */
+/** If two owners do this at once, the second is told that somebody else changed it. */
 export function ChangeRole({ member, onClose }: Props) {
   const { accountId } = useAccount();
   const client = useQueryClient();
@@ -38,7 +38,7 @@ export function ChangeRole({ member, onClose }: Props) {
       .finally(() => askAgain(client, [MEMBERS]));
     toast({ title: text.roleChanged(name, teamText.roles[role]), message: text.roleHint });
   }, onClose);
-  // A change would end their sessions.
+  // Saving the same role would still end the member's sessions.
   const send = () => (role === member.role ? onClose() : void change.run(undefined));
   return (
     <Dialog onClose={onClose} title={text.roleTitle(name)}>

@@ -2,7 +2,7 @@ import { type PageSearch, present, type RawSearch, readPage } from "../../search
 
 export const ROUTE = "/signed-in/team";
 
-/** Where the list of members is, and where that of invitations. */
+/** The position in the list of members, and in that of invitations. */
 export type TeamSearch = PageSearch & {
   invitationsCursor?: string;
   invitationsLimit?: PageSearch["limit"];

@@ -32,7 +32,7 @@ export function isFiltered(search: WebhooksSearch): boolean {
 }
 
 type FilterProps = Props & {
-  /** What comes after the filters: on a phone, beside the button that hides them. */
+  /** Shown after the filters; on a phone, beside the button that hides them. */
   bar: ReactNode;
 };
 

@@ -144,7 +144,7 @@ function NextAttempt({ row }: { row: WebhookDelivery }) {
 
 type CompactProps = {
   row: WebhookDelivery;
-  /** The box that selects it. */
+  /** The checkbox that selects the row. */
   tick: ReactNode;
 };
 

@@ -10,11 +10,11 @@ import classes from "./exchange.module.css";
 
 type Props = {
   exchange: ExchangeData;
-  /** Whether the answer is seen at first without asking for it. Later only the reader opens and closes it. */
+  /** Whether the answer is open at first. After that, only the reader opens and closes it. */
   isOpen: boolean;
 };
 
-/** One POST: what was sent, what came back, and where the time went. Everything is shown as text. */
+/** One POST: what was sent, what came back, and the time of each step. All is plain text. */
 export function Exchange({ exchange, isOpen }: Props) {
   const { attempt, at, httpStatus, error, address, requestHeaders } = exchange;
   const isSigned = requestHeaders.some(({ name }) => name === "webhook-signature");
@@ -101,7 +101,7 @@ function Headers({ headers }: { headers: { name: string; value: string }[] }) {
   );
 }
 
-/** None in the colour of an outcome, which the answer tells. */
+/** No colour that stands for an outcome: the answer shows that. */
 const STEPS = [
   { name: "dnsMs", color: "blue.7" },
   { name: "connectMs", color: "violet.7" },
@@ -109,12 +109,12 @@ const STEPS = [
   { name: "firstByteMs", color: "gray.6" },
 ] as const;
 
-/** The steps in a row, as long as they took; the numbers stand below, so colour says nothing alone. */
+/** The steps side by side, as wide as they took; the numbers are below, not only colours. */
 function Timings({ exchange: { timings } }: { exchange: ExchangeData }) {
   const total = Math.max(1, timings.totalMs);
   const known = STEPS.filter(({ name }) => timings[name] !== null);
   const { dnsMs, connectMs, tlsMs, firstByteMs } = timings;
-  // The first byte is counted from the start; the bar shows the wait for it alone.
+  // The time of the first byte includes the earlier steps; the bar shows only the wait.
   const waitedMs = (firstByteMs ?? 0) - (dnsMs ?? 0) - (connectMs ?? 0) - (tlsMs ?? 0);
   const lengthOf = (name: (typeof STEPS)[number]["name"]) =>
     Math.max(0, name === "firstByteMs" ? waitedMs : (timings[name] ?? 0));

@@ -11,7 +11,7 @@ import { Time } from "../../ui/time.tsx";
 import { useRead } from "../../use-read.ts";
 import { healthOf, type Receiver } from "./receiver-health.ts";
 
-/** Each receiver with how it fares. */
+/** Each receiver with its health. */
 export function Hosts() {
   const { accountId } = useAccount();
   const hosts = useRead("GET /console/accounts/{accountId}/webhook-hosts", {

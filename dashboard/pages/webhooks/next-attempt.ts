@@ -5,10 +5,10 @@ import { webhooksText as text } from "../../text/webhooks.ts";
 
 type Delivery = Pick<WebhookDelivery, "state" | "nextAttemptAt" | "isPaused">;
 
-/** Nearer than this it is as good as due, and what is still to come is never "just now". */
+/** An attempt closer than this counts as due; a future one must never read "just now". */
 const SOON_MS = 1_000;
 
-/** When the next attempt comes, such as "in 5 minutes", or what it waits for; undefined where none does. */
+/** When the next attempt comes, such as "in 5 minutes", or what it waits for; else undefined. */
 export function useNextAttempt(delivery: Delivery): string | undefined {
   return nextAttemptOf(delivery, useRelativeNow());
 }

@@ -7,8 +7,8 @@ const HEALTHY_FROM = 0.95;
 const FAILING_BELOW = 0.5;
 
 /**
- * How a receiver has done for a day: what limits calls to it knows only the last few, and little after
- * a start. Where those all failed it is failing, whatever the day was like before.
+ * A receiver's health over one day. The limiter of calls knows only the last few, and little after
+ * a start; but if it says that those fail, the receiver is failing, whatever the day was like.
  */
 export function healthOf({
   succeeded,

@@ -20,14 +20,14 @@ const REPLAY = "GET /console/accounts/{accountId}/replays/{replayId}";
 type Replay = Answer<typeof REPLAY>;
 
 type Props = {
-  /** One that was started before. */
+  /** A replay that was started before. */
   replayId: string | undefined;
   onStarted: (replayId: string) => void;
-  /** What is not over can be looked at again. */
+  /** A replay that is not over can be opened again. */
   onClose: (isOver: boolean) => void;
 };
 
-/** Counts first, then replays, with progress and a way to stop. */
+/** First counts, then replays, with progress and a way to stop. */
 export function ReplayExhausted({ replayId, onStarted, onClose }: Props) {
   const { accountId } = useAccount();
   const replay = useRead(
@@ -69,7 +69,7 @@ function ReplayForm({
         params: { accountId },
         body: { exhaustedSince: since ?? wall, dryRun },
       },
-      // A count and the replay itself are two requests, so they have two keys.
+      // Counting and replaying are two requests, so they need two keys.
       dryRun ? { onlyReads: true } : { idempotencyKey },
     ),
   );

@@ -12,7 +12,7 @@ import { DELIVERY_STATES, EVENTS } from "../../vocabulary.ts";
 export const TABS = ["deliveries", "hosts", "secret", "verify"] as const;
 
 export type WebhooksSearch = RangedPageSearch & {
-  /** Deliveries where it is left out. */
+  /** If left out, the tab with the deliveries. */
   tab?: Exclude<(typeof TABS)[number], "deliveries">;
   state?: (typeof DELIVERY_STATES)[number][];
   event?: (typeof EVENTS)[number][];
@@ -22,7 +22,7 @@ export type WebhooksSearch = RangedPageSearch & {
   /** The delivery open in the drawer. */
   id?: string;
   dialog?: "test" | "replay";
-  /** The replay whose progress that dialog shows, and goes on showing when it is opened again. */
+  /** The replay that the dialog shows the progress of, also when it is opened again. */
   replay?: string;
 };
 

@@ -49,7 +49,7 @@ export function RevealSecret({ onClose, onRevealed }: RevealProps) {
 const DEFAULT_HOURS = 24;
 
 type RotateProps = {
-  /** Until when the secret before the present one signs. */
+  /** Until when the previous secret still signs. */
   previousUntil: string | null;
   onClose: () => void;
   onRotated: () => void;
@@ -67,17 +67,17 @@ export function RotateSecret({ previousUntil, onClose, onRotated }: RotateProps)
           call(
             "POST /console/accounts/{accountId}/signing-secret/rotate",
             { params: { accountId }, body },
-            // After a lost answer the same wish again does nothing more; another overlap is another wish.
+            // Retrying after a lost answer has no further effect; another overlap is a new request.
             { idempotencyKey: `${formKey} ${body.overlapHours}` },
           ),
-        // Also where it was refused: somebody else may have rotated it meanwhile.
+        // Even if it was refused: somebody else may have rotated it meanwhile.
       )
       .finally(() => askAgain(client, ["GET /console/accounts/{accountId}/signing-secret"]));
     toast({ title: text.rotated, message: text.rotatedHint });
     onRotated();
   }, onClose);
   const leftMs = Date.parse(previousUntil ?? "") - useNow();
-  // It may have been done: pressed again it is still the first rotation, and drops nothing.
+  // It may have succeeded: a retry then counts as the same rotation, and drops nothing.
   const isUntold = rotate.failure?.code === "OFFLINE" || (rotate.failure?.status ?? 0) >= 500;
   const drops = leftMs > 0 && !isUntold;
   const fields = useFields(

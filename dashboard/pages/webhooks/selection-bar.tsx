@@ -14,14 +14,14 @@ import classes from "./selection-bar.module.css";
 
 type Props = { ids: string[]; onClear: () => void };
 
-/** What can be done with the ticked rows; it stays in sight wherever in the list they are. */
+/** Actions on the selected rows; stays in view wherever those are in the list. */
 export function SelectionBar({ ids, onClear }: Props) {
   return (
     <section className={classes["bar"]} aria-label={text.selection}>
       <Text span size="sm" fw={550} role="status">
         {text.selected(formatNumber(ids.length))}
       </Text>
-      {/* Another selection is another request, with a key of its own. */}
+      {/* Another selection is another request, with its own key. */}
       <ReplaySelected key={ids.join()} ids={ids} onDone={onClear} />
       <Button variant="subtle" size="xs" onClick={onClear}>
         {text.clearSelection}

@@ -17,7 +17,7 @@ import { Dialog } from "../../ui/dialog.tsx";
 type Result = Answer<"POST /console/accounts/{accountId}/webhook-tests">;
 type Values = { url: string; event: (typeof EVENTS)[number] };
 
-/** One signed event to an address; the answer is shown at once. */
+/** Sends one signed event to an address and shows the answer at once. */
 export function TestEvent({ onClose }: { onClose: () => void }) {
   const { accountId } = useAccount();
   const [result, setResult] = useState<Result>();

@@ -17,7 +17,7 @@ export function useLiveDeliveries(list: Read<List>, input: ListInput): LiveRows 
     versionOf: ({ attempts }) => attempts,
     changedId: (event) => (event.type === "delivery" ? event.id : undefined),
     isOfAll: ({ type }) => type === "all",
-    // Those that have ended can be sent again.
+    // Ended ones can be sent again.
     isEnded: () => false,
     readPage: () => call(LIST, input),
     readRow: (deliveryId) =>
@@ -29,8 +29,8 @@ export function useLiveDeliveries(list: Read<List>, input: ListInput): LiveRows 
 }
 
 /**
- * A delivery may come anywhere: of an old message, or into the filter by its new state. Those behind
- * the last row belong to the next page, where there is one. Ids are in the order of rows.
+ * New rows may appear anywhere: for an old message, or as a new state fits the filter. Those behind
+ * the last row belong to the next page, if there is one. Rows are ordered by id.
  */
 async function countNew(
   input: ListInput,

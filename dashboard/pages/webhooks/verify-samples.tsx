@@ -7,7 +7,7 @@ import rubySample from "../../../docs/samples/verify_webhook.rb?raw";
 import { verifyText as text } from "../../text/webhooks.ts";
 import { CodeSamples } from "../../ui/code-samples.tsx";
 
-/** The tested samples of the docs, word for word. */
+/** The tested samples of the docs, verbatim. */
 const SAMPLES = {
   Node: nodeSample,
   Python: pythonSample,
