@@ -22,12 +22,12 @@ type Problem = {
   error?: { code?: string; details?: { required?: number; available?: number }[] };
 };
 
-/** About what the service itself takes to settle an unknown commit. */
+/** Roughly how long the service itself takes to settle an unknown commit. */
 const PATIENCE_MS = 8_000;
 
 /**
- * One request. Only an answer that says so is a refusal: what is cut off, or answered as an error of
- * the service, may have been done.
+ * One request. The outcome is "refused" only if the answer says so: a request that was cut off, or
+ * answered with an error of the service, may have been carried out.
  */
 export async function call<Body>(url: string, given: Call): Promise<Called<Body>> {
   const t0 = performance.now();

@@ -3,10 +3,10 @@ import type { Check, Violation } from "./checker.ts";
 import type { Submit } from "./history.ts";
 import type { MessageState, SubmissionState } from "./state.ts";
 
-/** Recipients are unique, so a submit names its message. */
+/** Recipients are unique, so a submit identifies its message. */
 type Handed = { submits: Submit[]; rows: SubmissionState[]; message: MessageState };
 
-/** H8: a segment arrives once, and again only after a refusal for now or a doubt that is on record. */
+/** H8: a segment arrives once; again only after a temporary refusal or a recorded doubt. */
 const segmentsArriveOnce: Check = (history, state) => {
   const byRecipient = new Map(state.messages.map((message) => [message.recipient, message]));
   const submits = Map.groupBy(history.of("submit"), ({ recipient, segment }) =>
@@ -56,7 +56,7 @@ function judge({ submits, rows, message }: Handed, segment: number): Violation[]
   ];
 }
 
-/** H8: what a carrier is said to have accepted, it was given. */
+/** H8: whatever a carrier is recorded to have accepted was submitted to it. */
 const acceptedWasSent: Check = (history, state) => {
   const recipients = new Map(
     state.messages.map(({ messageId, recipient }) => [messageId, recipient]),
@@ -75,7 +75,7 @@ const acceptedWasSent: Check = (history, state) => {
     }));
 };
 
-/** H8: after the answer to a cancellation nothing of that message leaves. */
+/** H8: once a cancellation was answered, nothing of that message is submitted. */
 const canceledIsNotSent: Check = (history, state) => {
   const byId = new Map(state.messages.map((message) => [message.messageId, message]));
   const submits = Map.groupBy(history.of("submit"), ({ recipient }) => recipient);
@@ -95,10 +95,10 @@ const canceledIsNotSent: Check = (history, state) => {
     });
 };
 
-/** For a node that froze after it had looked at the time, and for octets that a link held back. */
+/** Allows for a node that froze after checking the time, and for bytes that a link held back. */
 const GRACE_MS = 30_000;
 
-/** H8: what has expired is not sent any more, and nothing is before it was accepted, whatever the clocks of nodes say. */
+/** H8: nothing is sent before it was accepted or after it expired, whatever nodes' clocks say. */
 const sentInTime: Check = (history, state) => {
   const byRecipient = new Map(state.messages.map((message) => [message.recipient, message]));
   return history.of("submit").flatMap(({ recipient, segment, at }): Violation[] => {
@@ -113,7 +113,7 @@ const sentInTime: Check = (history, state) => {
   });
 };
 
-/** H9: each receipt that the SMSC need not repeat is in the history of its message, or parked. */
+/** H9: each receipt that the SMSC no longer repeats is in its message's history, or parked. */
 const receiptsAreStored: Check = (history, { submissions, parked }) => {
   const stored = new Set([
     ...parked,

@@ -2,7 +2,7 @@ import type { Check, Violation } from "./checker.ts";
 import type { Send } from "./history.ts";
 import type { LedgerState, State } from "./state.ts";
 
-/** H4: what was given, less what exists and did not fail, is the balance, in the tables and as told. */
+/** H4: credits given, minus messages that exist and did not fail, equal the balance everywhere. */
 const moneyAddsUp: Check = (history, state) =>
   state.accounts.flatMap(({ accountId, balance }): Violation[] => {
     const own = state.messages.filter((message) => message.accountId === accountId);
@@ -30,7 +30,7 @@ const moneyAddsUp: Check = (history, state) =>
     ];
   });
 
-/** H4: every message is charged once; refunded once where it FAILED, and nowhere else. */
+/** H4: every message is charged once, and refunded once if it FAILED, otherwise never. */
 const chargesAndRefunds: Check = (_history, { messages, ledger }) => {
   const entries = Map.groupBy(ledger, ({ messageId }) => messageId);
   return messages.flatMap(({ messageId, credits, status }): Violation[] => {
@@ -48,7 +48,7 @@ const chargesAndRefunds: Check = (_history, { messages, ledger }) => {
   });
 };
 
-/** H4: a top-up that was answered is booked once, one that was cut off at most once. */
+/** H4: an answered top-up is booked once; one that was cut off, at most once. */
 const topUpsAreBooked: Check = (history, { ledger }) => {
   const booked = Map.groupBy(ledger, ({ note }) => note);
   return history.of("topup").flatMap(({ note, amount, outcome }) => {
@@ -60,7 +60,7 @@ const topUpsAreBooked: Check = (history, { ledger }) => {
   });
 };
 
-/** H5: a refusal for want of credits is explained by a balance that the account had meanwhile. */
+/** H5: a refusal for lack of credits is explained by a balance that the account had meanwhile. */
 const refusalsAreExplained: Check = (history, state) => {
   const answered = orderOfCharges(history.of("send"), state);
   return history
@@ -94,12 +94,12 @@ const refusalsAreExplained: Check = (history, state) => {
 
 type Charged = { seq: number; t0: number; t1: number };
 
-/** Where in its account's ledger each answered send stands. */
+/** The position of each answered send in its account's ledger. */
 function orderOfCharges(sends: Send[], { ledger }: State): Map<string, Charged[]> {
   const charges = new Map<string | null, LedgerState>(
     ledger.filter(({ kind }) => kind === "charge").map((entry) => [entry.messageId, entry]),
   );
-  // Of several answers under one key only the first to come tells when it was charged.
+  // Not with a key: of several answers under one key, only the first tells when it was charged.
   const placed = sends
     .filter(({ outcome, idempotencyKey }) => outcome === "ok" && idempotencyKey === null)
     .flatMap(({ messageIds, accountId, t0, t1 }) => {
@@ -109,7 +109,7 @@ function orderOfCharges(sends: Send[], { ledger }: State): Map<string, Charged[]
   return Map.groupBy(placed, ({ accountId }) => accountId);
 }
 
-/** H6: nothing begun after the answer to a revocation is accepted; it is told why, if told at all. */
+/** H6: no request begun after a revocation was answered is accepted; an answer names the reason. */
 const revokedKeysAreDead: Check = (history) => {
   const revoked = new Map(
     history

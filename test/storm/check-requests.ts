@@ -1,7 +1,7 @@
 import type { Check, Violation } from "./checker.ts";
 import type { Send } from "./history.ts";
 
-/** H1: whatever was answered with 202 exists once, as it was asked for, and does not wait for ever. */
+/** H1: a message answered with 202 exists once, as requested, and does not wait forever. */
 const acceptedExists: Check = (history, { messages }) => {
   const byId = new Map(messages.map((message) => [message.messageId, message]));
   const byReference = Map.groupBy(messages, ({ reference }) => reference);
@@ -34,7 +34,7 @@ const acceptedExists: Check = (history, { messages }) => {
   return [...doubled, ...wrong, ...stuck];
 };
 
-/** H1: from its answer on, whatever was accepted is there for every node that is asked. */
+/** H1: once its acceptance was answered, every node shows the message. */
 const acceptedIsVisible: Check = (history) => {
   const answered = new Map<string, number>();
   for (const { messageIds, t1 } of history.of("send"))
@@ -52,7 +52,7 @@ const acceptedIsVisible: Check = (history) => {
     }));
 };
 
-/** H2: a refusal leaves nothing, unless another try of the very same was not refused. */
+/** H2: a refusal leaves nothing, unless another try of the same request was not refused. */
 const refusedLeavesNothing: Check = (history, { messages }) => {
   const existing = new Set(messages.map(({ reference }) => reference));
   const sends = history.of("send");
@@ -75,7 +75,7 @@ const refusedLeavesNothing: Check = (history, { messages }) => {
     );
 };
 
-/** H3: one idempotency key, one answer; whatever was tried with it, its messages exist once. */
+/** H3: one idempotency key has one answer; after any number of tries, its messages exist once. */
 const keysAnswerOnce: Check = (history) => {
   const keyed = history
     .of("send")
@@ -91,7 +91,7 @@ function namesOf({ messageIds }: Send): string {
   return messageIds.join();
 }
 
-/** H11: pages walked while others write show each message that was there before exactly once. */
+/** H11: paging through a list during writes shows each earlier message exactly once. */
 const walksAreWhole: Check = (history, { messages }) => {
   const accountOf = new Map(messages.map(({ messageId, accountId }) => [messageId, accountId]));
   const sends = history.of("send").filter(({ outcome }) => outcome === "ok");

@@ -17,7 +17,7 @@ const PATHS = new Set([
   "QUEUED SENT FAILED",
 ]);
 
-/** H7: the statuses that reads saw go forward only, and are those of the message's history. */
+/** H7: the statuses that reads saw only move forward, and match the message's history. */
 const readsGoForward: Check = (history, state) => {
   const events = Map.groupBy(state.events, ({ messageId }) => messageId);
   const reads = history.of("read").filter(({ status }) => status !== null);
@@ -46,7 +46,7 @@ function isBehind(later: Status | null, earlier: Status | null): boolean {
   return ranks[later] <= ranks[earlier];
 }
 
-/** H7: a message's history is a path through the statuses, without a gap, and ends where it is. */
+/** H7: a history is a path through the statuses without gaps, and ends at the present one. */
 const historiesArePaths: Check = (_history, state) => {
   const events = Map.groupBy(state.events, ({ messageId }) => messageId);
   return state.messages.flatMap(({ messageId, status }) => {

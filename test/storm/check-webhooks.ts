@@ -3,7 +3,7 @@ import type { Check, Violation } from "./checker.ts";
 import type { Post } from "./history.ts";
 import type { State } from "./state.ts";
 
-/** H10: every event with an address arrived, or visibly ended otherwise; none is still waiting. */
+/** H10: every event with an address arrived or has another recorded ending; none still waits. */
 const eventsArrive: Check = (history, { events, attempts, waiting }) => {
   const arrived = new Set(history.of("post").map(({ eventId }) => eventId));
   const endings = new Map(
@@ -24,7 +24,7 @@ const eventsArrive: Check = (history, { events, attempts, waiting }) => {
     });
 };
 
-/** H10: whatever arrives is an event's own octets, each time the same, signed by its account. */
+/** H10: what arrives is exactly an event's bytes, the same each time, signed for its account. */
 const postsAreTrue: Check = (history, state) => {
   const events = new Map(state.events.map((event) => [event.eventId, event]));
   const secrets = secretsByMessage(state);
@@ -47,7 +47,7 @@ function secretsByMessage({ accounts, messages }: State): Map<string, string> {
   );
 }
 
-/** As the documents for receivers say, on its own: not by the code that signs. */
+/** Follows the documentation for receivers, independently of the code that signs. */
 export function sign(
   { eventId, timestamp, body }: Pick<Post, "eventId" | "timestamp" | "body">,
   secret: string,
@@ -56,7 +56,7 @@ export function sign(
   return `v1,${createHmac("sha256", key).update(`${eventId}.${timestamp}.${body}`).digest("base64")}`;
 }
 
-/** H10: what was delivered at the first attempt arrived in the order of the events. */
+/** H10: events delivered at the first attempt arrived in their order. */
 const firstAttemptsInOrder: Check = (history, { attempts, events }) => {
   const places = new Map<string, number>();
   for (const [place, { eventId }] of history.of("post").entries())
@@ -76,7 +76,7 @@ const firstAttemptsInOrder: Check = (history, { attempts, events }) => {
   });
 };
 
-/** H10: of one message, nothing arrives while something of it is not answered yet. */
+/** H10: no event arrives while another of the same message has not been answered. */
 const oneAtATime: Check = (history, { events }) => {
   const messageOf = new Map(events.map(({ eventId, messageId }) => [eventId, messageId]));
   const answeredAt = new Map(history.of("answered").map(({ number, t }) => [number, t]));

@@ -38,12 +38,12 @@ function post(n: number, sequence: number, status: string, number = 0) {
 
 type Read = Extract<Entry, { kind: "read" }>;
 
-/** Of message 1. */
+/** A read of message 1. */
 function read(t0: number, given: Pick<Read, "status"> & Partial<Read>): Read {
   return { kind: "read", node: 1, messageId: "m1", code: null, t0, t1: t0 + 1, ...given };
 }
 
-/** Message 1 is DELIVERED, message 2 FAILED after a doubt, message 3 refused for want of credits. */
+/** Message 1 is DELIVERED, 2 FAILED after a doubt, 3 refused for lack of credits. */
 function good(): { entries: Entry[]; state: State } {
   const submit = { kind: "submit" as const, segment: 1, isRefusedForNow: false };
   const entries: Entry[] = [
@@ -166,7 +166,7 @@ const posts = ({ entries }: World) => entries.filter((entry) => entry.kind === "
 const without = <Item>(items: Item[], isGone: (item: Item) => boolean) =>
   void items.splice(0, items.length, ...items.filter((item) => !isGone(item)));
 
-/** Each is what a mistake in the product would leave behind, and what must be said of it. */
+/** Each is what a bug in the product would leave behind, and the finding that it must cause. */
 const planted: Record<string, { break: (world: World) => void; found: string }> = {
   "an acceptance lost": {
     break: ({ state }) => {

@@ -6,7 +6,7 @@ import { webhookChecks } from "./check-webhooks.ts";
 import type { History } from "./history.ts";
 import type { State } from "./state.ts";
 
-/** What the outside saw that the promises rule out; `check` is its name in the list of promises. */
+/** An outside observation that breaks a promise; `check` is its name in the list of promises. */
 export type Violation = { check: string; what: string } & Record<string, unknown>;
 
 export type Check = (history: History, state: State) => Violation[];
@@ -19,7 +19,7 @@ const checks: readonly Check[] = [
   ...webhookChecks,
 ];
 
-/** Compares what clients, operators, the carrier and the receiver saw with what the database holds. */
+/** Compares what clients, operators, the carrier and the receiver saw with the database. */
 export function checkHistory(history: History, state: State): Violation[] {
   return checks.flatMap((check) => check(history, state));
 }

@@ -1,8 +1,8 @@
 /**
- * `TMPDIR=/mnt/small npm run disk-full`: the disk under PostgreSQL runs full under load, stays full for a
- * while, and gets room again. Everything is put below TMPDIR, which must be a small file system of its own,
- * such as `mount -t tmpfs -o size=1g none /mnt/small`. Ends with 1 where anything accepted is lost, or the
- * service does not come back by itself.
+ * `TMPDIR=/mnt/small npm run disk-full`: PostgreSQL's disk runs full under load, stays full for a
+ * while, and has room again. All files are below TMPDIR, which must be a small file system of its
+ * own, such as `mount -t tmpfs -o size=1g none /mnt/small`. Exits with 1 if anything accepted is
+ * lost, or the service does not recover by itself.
  */
 import { open, rm, statfs } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -18,7 +18,7 @@ import { startWorld } from "./world.ts";
 const { values } = parseArgs({
   options: {
     seed: { type: "string", default: "1" },
-    /** Of each of the three parts: before, full, after. */
+    /** Seconds of each of the three parts: before, full, after. */
     seconds: { type: "string", default: "15" },
   },
 });
@@ -69,14 +69,14 @@ for (const violation of violations.slice(0, 50))
   process.stdout.write(`${JSON.stringify(violation)}\n`);
 process.exitCode = violations.length === 0 && report.acceptedAfter > 0 ? 0 : 1;
 
-/** Nobody's real disk is to be filled by mistake. */
+/** Nobody's real disk must be filled by mistake. */
 async function refuseLargeDisk(): Promise<void> {
   const { blocks, bsize } = await statfs(tmpdir());
   if (blocks * bsize <= MOST_OCTETS) return;
   throw new Error(`TMPDIR is ${tmpdir()}, which is larger than 4 GiB: name a small file system.`);
 }
 
-/** Writes until nothing more fits; what others free meanwhile is taken too. */
+/** Fills the disk; also takes what others free meanwhile. */
 async function fill(): Promise<void> {
   const file = await open(BALLAST, "a");
   try {
@@ -86,7 +86,7 @@ async function fill(): Promise<void> {
         if (bytesWritten < size) break;
       }
   } catch {
-    // No space left, as wanted.
+    // No space is left, as intended.
   } finally {
     await file.close();
   }

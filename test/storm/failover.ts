@@ -1,7 +1,7 @@
 /**
  * `npm run failover`: a primary and its synchronous standby, two nodes that know both, clients and
- * carriers; the primary is killed under load and the standby promoted. Ends with 1 where anything that
- * was accepted is lost, or a node had to be restarted.
+ * carriers. The primary is killed under load and the standby promoted. Exits with 1 if anything
+ * accepted is lost, or a node had to be restarted.
  */
 import { parseArgs } from "node:util";
 import { systemClock } from "#platform";
@@ -16,9 +16,9 @@ const { values } = parseArgs({
   options: {
     seed: { type: "string", default: "1" },
     seconds: { type: "string", default: "6" },
-    /** How long after its death the primary is missed, as by whoever watches over both. */
+    /** Milliseconds until the primary's death is noticed, as by whoever watches both. */
     notice: { type: "string", default: "1000" },
-    /** Milliseconds for which the standby hears nothing before the primary dies. */
+    /** Milliseconds before the primary's death during which the standby receives nothing. */
     "cut-standby": { type: "string", default: "0" },
   },
 });
@@ -74,7 +74,7 @@ function accepted(from: History, isWanted: (send: Send) => boolean): Send[] {
   return from.of("send").filter((send) => send.outcome === "ok" && isWanted(send));
 }
 
-/** When the first request was answered with 202 that was begun after the primary's death. */
+/** When the first 202 came for a request that was begun after the primary's death. */
 function firstAfter(from: History): number {
   return Math.min(...accepted(from, ({ t0 }) => t0 > killedMs).map(({ t1 }) => t1));
 }

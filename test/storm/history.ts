@@ -2,15 +2,15 @@ import { createWriteStream } from "node:fs";
 import type { Status } from "#contract";
 
 /**
- * refused: answered so, and nothing may have been done. unknown: cut off, or answered so; done once or
- * not at all.
+ * refused: an answer said so, and nothing may have been done. unknown: cut off, or an answer said
+ * so; done once or not at all.
  */
 export type Outcome = "ok" | "refused" | "unknown";
 
-/** When it was sent and when its answer had come, by the monotonic clock of the one who logs. */
+/** When the request was sent and its answer was complete, by the logger's monotonic clock. */
 type Span = { t0: number; t1: number };
 
-/** What a client asked for: enough to find it again, whatever was answered. */
+/** What a client asked for: enough to find the message, whatever was answered. */
 export type Wish = { reference: string; recipient: string; text: string; validitySeconds?: number };
 
 export type Send = Span & {
@@ -23,7 +23,7 @@ export type Send = Span & {
   outcome: Outcome;
   code: string | null;
   messageIds: string[];
-  /** Of a refusal for want of credits. */
+  /** From a refusal for lack of credits. */
   required: number | null;
   available: number | null;
 };
@@ -32,7 +32,7 @@ export type Read = Span & {
   node: number;
   messageId: string;
   status: Status | null;
-  /** Of what was answered instead. */
+  /** The error code, if there was no status. */
   code: string | null;
 };
 export type Cancel = Span & {
@@ -41,9 +41,9 @@ export type Cancel = Span & {
   outcome: Outcome;
   code: string | null;
 };
-/** Every message of an account, page by page, newest first. */
+/** Every message of an account, read page by page, newest first. */
 export type Walk = Span & { kind: "walk"; accountId: string; messageIds: string[] };
-/** Asked on every node after the storm. */
+/** Read on every node after the storm. */
 export type Balance = Span & { kind: "balance"; node: number; accountId: string; balance: number };
 export type ClientEntry = Send | Read | Cancel | Walk | Balance;
 
@@ -57,24 +57,24 @@ export type TopUp = Span & {
 };
 export type OperatorEntry = Revocation | TopUp;
 
-/** A submit as the SMSC got it, and whether it told the sender to try again. */
+/** A submit as the SMSC received it, and whether it asked for another try. */
 export type Submit = {
   kind: "submit";
   t: number;
-  /** By the clock on the wall, in milliseconds. */
+  /** Wall time, in milliseconds. */
   at: number;
   recipient: string;
   segment: number;
   text: string;
   isRefusedForNow: boolean;
 };
-/** A receipt that left the SMSC, by the id that it names; it is repeated until it is answered. */
+/** A receipt that left the SMSC, by the id in it; the SMSC repeats it until it is answered. */
 export type ReceiptSent = { kind: "receipt"; carrierMessageId: string };
 export type CarrierEntry = Submit | ReceiptSent;
 
 export type Post = {
   kind: "post";
-  /** Names it to the entry that says when it was answered. */
+  /** Identifies it in the entry that says when it was answered. */
   number: number;
   t: number;
   eventId: string;
@@ -87,7 +87,7 @@ export type Fault = { kind: "fault"; t: number; name: string; target: string };
 
 export type Entry = ClientEntry | OperatorEntry | CarrierEntry | Post | PostAnswered | Fault;
 
-/** What the outside saw, in the order in which it was known. */
+/** What was seen from outside, in the order in which it became known. */
 export type History = {
   entries: Entry[];
   log(entry: Entry): void;
@@ -95,7 +95,7 @@ export type History = {
   close(): Promise<void>;
 };
 
-/** Kept in memory and, where a file is named, as JSON lines in it. */
+/** Kept in memory, and as JSON lines in `file` if given. */
 export function openHistory(file?: string): History {
   const entries: Entry[] = [];
   const stream = file === undefined ? undefined : createWriteStream(file);

@@ -12,26 +12,26 @@ import type { World } from "./world.ts";
 type Key = { key: string; keyId: string; accountId: string };
 
 export type Load = {
-  /** Sends at once, beside what the clients do anyway. */
+  /** Sends these at once, in addition to what the clients do. */
   burst(count: number): Promise<void>;
-  /** What every account has, as each node tells it. */
+  /** Logs every account's balance, as each node reports it. */
   tellBalances(): Promise<void>;
   stop(): Promise<void>;
 };
 
 type Options = { world: World; random: Random; clients: number; restMs: number };
 
-/** What is tried again after an unknown outcome, with the same key, as a client's library would. */
+/** After an unknown outcome, requests are retried with the same key, as a client library does. */
 const MAX_TRIES = 4;
 const TRY_AGAIN_MS = 150;
 const HOUR_MS = 3_600_000;
-/** The least that a client may ask for: with it, a message may expire while its carrier is away. */
+/** The minimum that a client may ask for: a message may then expire while its carrier is away. */
 const SHORT_VALIDITY = { validitySeconds: 60 };
 
 /**
- * Clients that send, repeat, read, cancel and walk through lists, and an operator who makes and
- * revokes keys and tops up: all logged, all by chance from one seed. The first account is rich, the
- * second always short of credits, the third small enough to be walked through.
+ * Clients that send, repeat, read, cancel and page through lists, and an operator who creates and
+ * revokes keys and tops up. All is logged, and chosen at random from one seed. The first account is
+ * rich, the second always short of credits, the third small enough to be paged through.
  */
 export async function startLoad({ world, random, clients, restMs }: Options): Promise<Load> {
   const { history, db, nodes, accountIds } = world;
@@ -149,7 +149,7 @@ export async function startLoad({ world, random, clients, restMs }: Options): Pr
     await send({ wishes, key, idempotencyKey });
   }
 
-  /** The same again, or under the same key something else, which must be refused. */
+  /** Repeats a send, or uses its key for something else, which must be refused. */
   async function repeat(): Promise<void> {
     const earlier = keyed[random.between(0, keyed.length - 1)];
     if (!earlier || !keys.includes(earlier.key)) return;
@@ -165,7 +165,7 @@ export async function startLoad({ world, random, clients, restMs }: Options): Pr
       const path = `/v1/messages/${messageId}/cancel`;
       const answer = await call(nodeOf()?.url ?? "", { method: "POST", path, key: key.key });
       const { code, t0, t1 } = answer;
-      // A cancellation may have been committed before its connection broke, whatever is answered.
+      // A cancellation may have been committed before its connection broke.
       const outcome = code === "UNAVAILABLE" ? "unknown" : answer.outcome;
       history.log({ kind: "cancel", messageId, outcome, code, t0, t1 });
     }
@@ -201,7 +201,7 @@ export async function startLoad({ world, random, clients, restMs }: Options): Pr
     for (let cursor: string | null = ""; cursor !== null;) {
       const path: string = `/v1/messages?limit=20${cursor === "" ? "" : `&cursor=${encodeURIComponent(cursor)}`}`;
       const page = await call<Page>(nodeOf()?.url ?? "", { method: "GET", path, key: key.key });
-      // Cut off: half a walk proves nothing.
+      // The walk was cut off: half of it proves nothing.
       if (page.outcome !== "ok" || !page.body) return;
       messageIds.push(...page.body.data.map(({ messageId }) => messageId));
       cursor = page.body.nextCursor;
@@ -285,7 +285,7 @@ async function settled(work: Promise<unknown>): Promise<Outcome> {
   );
 }
 
-/** PostgreSQL is killed now and then; everything else is a mistake. */
+/** PostgreSQL is killed now and then; any other error is a bug. */
 function ignoreAbsence(error: unknown): void {
   if (!(error instanceof DatabaseUnavailable)) throw error;
 }

@@ -13,16 +13,16 @@ type Deps = { world: World; load: Load; random: Random };
 
 type Options = Deps & {
   forMs: number;
-  /** Which faults may come; the first ones of `opening` come at once, in order. */
+  /** Which faults may occur; those in `opening` are started at once, in order. */
   names: readonly FaultName[];
   opening?: readonly FaultName[];
-  /** The longest calm between two faults. */
+  /** The longest pause between two faults. */
   calmMs: number;
 };
 
 type Struck = { target: string; healed: Promise<unknown> };
 
-/** Strikes until the time is over; resolves when every fault has ended. */
+/** Injects faults until time is up; resolves once every fault has ended. */
 export async function runNemesis(options: Options): Promise<void> {
   const { world, random, names, opening = [], forMs, calmMs } = options;
   const endMs = performance.now() + forMs;
@@ -30,7 +30,7 @@ export async function runNemesis(options: Options): Promise<void> {
 
   function strike(name: FaultName): void {
     const { target, healed } = faults[name](options);
-    // One fault at a time of each kind on each target: healing one must not heal another too early.
+    // One fault of a kind per target at a time: healing one must not heal another too early.
     world.history.log({ kind: "fault", t: performance.now(), name, target });
     const key = kindOf(name, target);
     underWay.set(
@@ -48,7 +48,7 @@ export async function runNemesis(options: Options): Promise<void> {
   await Promise.all(underWay.values());
 }
 
-/** Faults of one kind share what they change, such as the proxies or the answers of the SMSC. */
+/** Faults of one kind change the same thing, such as the proxies or the SMSC's answers. */
 const kinds: Partial<Record<FaultName, string>> = {
   "SMSC answers strangely": "smsc",
   "receiver answers strangely": "receiver",
@@ -77,7 +77,7 @@ const strangeReplies: readonly [Reply, ...Reply[]] = [
   "accept_twice",
   { afterMs: 500, reply: "by_recipient" },
   { afterMs: 4_000, reply: "by_recipient" },
-  // Half an answer, and with it the connection out of step.
+  // Half an answer, which puts the connection out of step.
   { raw: (right) => right.subarray(0, right.length - 3) },
 ];
 

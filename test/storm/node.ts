@@ -2,20 +2,20 @@ import { systemClock } from "#platform";
 import { type ServiceProcess, startService } from "../support/process.ts";
 import { startTcpProxy, type TcpProxy } from "../support/tcp-proxy.ts";
 
-/** A node of the service: started again whenever it ends, as by any supervisor. */
+/** A node of the service; it is restarted whenever it ends, as by a supervisor. */
 export type StormNode = AsyncDisposable & {
   number: number;
   roles: string;
   /** Where clients reach it, through `front`. */
   url: string;
   front: TcpProxy;
-  /** Between the node and PostgreSQL; undefined where it connects to several hosts by itself. */
+  /** Between the node and PostgreSQL; undefined if the node itself connects to several hosts. */
   database: TcpProxy | undefined;
   service(): ServiceProcess | undefined;
-  /** Ends it by this signal; resolves when it is running again. */
+  /** Ends it by this signal; resolves once it is running again. */
   end(signal: "SIGKILL" | "SIGTERM"): Promise<void>;
   running(): Promise<void>;
-  /** Ends that nobody asked for, with the last words. */
+  /** Unexpected ends, each with the process's last output. */
   deaths: string[];
   starts(): number;
 };
@@ -23,7 +23,7 @@ export type StormNode = AsyncDisposable & {
 type NodeOptions = { number: number; roles: string; databaseUrl: string };
 
 const RETRY_MS = 200;
-/** Nobody is to be held back here but by the faults. */
+/** Only the faults should hold clients back. */
 const SETTINGS = {
   RATE_LIMIT_SENDS: "400",
   RATE_LIMIT_SENDS_BURST: "400",
@@ -40,7 +40,7 @@ export async function startNode({ number, roles, databaseUrl }: NodeOptions): Pr
   const database = own && (await startTcpProxy({ host: own.hostname, port: Number(own.port) }));
   if (own && database) own.port = String(database.port);
   const url = own?.href ?? databaseUrl;
-  // The front stays where it is while the service behind it comes back at another port.
+  // The front's port stays the same while the service behind it restarts on another.
   const behind = { host: "127.0.0.1", port: 1 };
   const front = await startTcpProxy(behind);
 
@@ -49,7 +49,7 @@ export async function startNode({ number, roles, databaseUrl }: NodeOptions): Pr
   const stopping = new AbortController();
   let [isEndWanted, starts] = [false, 0];
   let started = Promise.withResolvers<void>();
-  /** The supervisor has seen that the last one ended. */
+  /** Resolved once the supervisor has seen the last process end. */
   let noticed = Promise.withResolvers<void>();
 
   async function keepRunning(): Promise<void> {
@@ -70,7 +70,7 @@ export async function startNode({ number, roles, databaseUrl }: NodeOptions): Pr
         noticed.resolve();
         noticed = Promise.withResolvers();
       } catch {
-        // The database is away: a supervisor tries again.
+        // The database is away: retry, as a supervisor does.
         await systemClock.sleep(RETRY_MS);
       }
     }

@@ -10,11 +10,11 @@ import { freePort } from "../support/process.ts";
 import { startTcpProxy } from "../support/tcp-proxy.ts";
 
 export type Pair = AsyncDisposable & {
-  /** Of both hosts: whoever uses it finds the primary. */
+  /** The URL of both hosts: clients find the primary. */
   url: string;
   nodeUrl: string;
   pid(): number;
-  /** From now on nothing reaches the standby, and nobody notices that by a closed connection. */
+  /** From now on nothing reaches the standby; no connection is closed, so nobody notices. */
   cutStandby(): void;
   killPrimary(): void;
   promote(): Promise<void>;
@@ -22,7 +22,7 @@ export type Pair = AsyncDisposable & {
 
 const SETTINGS = { shared_buffers: "32MB" };
 
-/** A primary that answers no commit before its standby has it; the standby is a copy made at rest. */
+/** A primary that confirms no commit before its standby has it. The standby is an offline copy. */
 export async function startPair(): Promise<Pair> {
   await using built = new AsyncDisposableStack();
   const one = built.use(await dataFolder());

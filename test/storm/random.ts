@@ -1,8 +1,8 @@
-/** A seeded source of chance: the same seed makes the same storm. */
+/** A seeded random source: the same seed gives the same storm. */
 export type Random = {
   /** In [0, 1). */
   next(): number;
-  /** A whole number from least to most, both included. */
+  /** An integer from `least` to `most`, both inclusive. */
   between(least: number, most: number): number;
   pick<Item>(items: readonly [Item, ...Item[]]): Item;
   isLikely(probability: number): boolean;

@@ -1,6 +1,6 @@
 /**
- * `npm run storm -- --minutes N --seed S`: clients, carriers and receivers under random faults, then a
- * check of everything that was seen from outside. Ends with 1 where anything is lost, doubled or wrong.
+ * `npm run storm -- --minutes N --seed S`: clients, carriers and receivers under random faults,
+ * then a check of all that was seen. Exits with 1 if anything is lost, duplicated or wrong.
  */
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -24,7 +24,7 @@ const quick: readonly FaultName[] = [
   "overload burst",
 ];
 
-/** The ones that take long are rarer, so that most of the storm has its nodes to work with. */
+/** Slow faults are rarer, so that the storm has its nodes most of the time. */
 const names: readonly FaultName[] = [
   "service frozen past its lease",
   ...Array.from({ length: 3 }, () => slow).flat(),
@@ -36,7 +36,7 @@ const { values } = parseArgs({
     minutes: { type: "string", default: "3" },
     seed: { type: "string", default: "1" },
     clients: { type: "string", default: "8" },
-    /** Milliseconds; the longest calm between two faults. */
+    /** Milliseconds: the longest pause between two faults. */
     calm: { type: "string", default: "1500" },
     history: { type: "string" },
   },

@@ -12,7 +12,7 @@ export type MessageState = {
   credits: number;
   errorCode: string | null;
   isScheduled: boolean;
-  /** Both by the clock on the wall, in milliseconds. */
+  /** Both in wall time, in milliseconds. */
   createdAt: number;
   expiresAt: number;
 };
@@ -47,22 +47,22 @@ export type AttemptState = {
   ended: string | null;
 };
 
-/** What the database holds after the storm. */
+/** The contents of the database after the storm. */
 export type State = {
   accounts: { accountId: string; balance: number; secret: string }[];
   messages: MessageState[];
   events: EventState[];
   submissions: SubmissionState[];
   ledger: LedgerState[];
-  /** Ids of receipts that belong to no recorded answer. */
+  /** Ids in receipts that match no recorded submission. */
   parked: string[];
-  /** Per event: how often it was tried, and how its delivery ended. */
+  /** Per event: the number of attempts, and how its delivery ended. */
   attempts: AttemptState[];
-  /** Deliveries still to be made. */
+  /** Deliveries that are still to be made. */
   waiting: { messageId: string; sequence: number }[];
 };
 
-/** All in one snapshot. */
+/** Everything in one snapshot. */
 export function readState(db: Database, secrets: SecretBox): Promise<State> {
   return db.transaction(async (tx) => {
     await tx.query(rawSql("set transaction isolation level repeatable read, read only"));

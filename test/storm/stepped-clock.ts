@@ -1,6 +1,6 @@
 /**
- * Loaded before a service: at each SIGUSR2 its clock on the wall steps, forwards and backwards in turn,
- * as by an administrator or a time server. The monotonic clock goes on as it does on any machine.
+ * Preloaded by a service: at each SIGUSR2 its wall clock steps, forwards and back in turn, as by an
+ * administrator or a time server. The monotonic clock is unaffected, as on any machine.
  */
 const STEPS_MS = [600_000, 0, -600_000, 0];
 

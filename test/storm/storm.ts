@@ -17,13 +17,13 @@ export type StormOptions = {
   restMs?: number;
   calmMs?: number;
   roles?: string[];
-  /** Where to keep the history as JSON lines. */
+  /** A file to keep the history in, as JSON lines. */
   historyFile?: string;
 };
 
 export type StormResult = {
   figures: Record<string, number | Record<string, number>>;
-  /** What must not be; none in a good storm. */
+  /** What must not happen; empty for a good storm. */
   violations: Violation[];
 };
 
@@ -31,7 +31,7 @@ export type StormResult = {
 const DRAIN_LIMIT_MS = 150_000;
 const AUDIT_EVERY_MS = 60_000;
 
-/** Load under faults; then everything is healed, drained and checked. */
+/** Runs load under faults; then heals everything, drains and checks. */
 export async function runStorm(options: StormOptions): Promise<StormResult> {
   const { seed, forMs, names, opening = [], clients = 8, restMs = 60, calmMs = 800 } = options;
   const history = openHistory(options.historyFile);
@@ -39,7 +39,7 @@ export async function runStorm(options: StormOptions): Promise<StormResult> {
     history,
     ...(options.roles ? { roles: options.roles } : {}),
   });
-  // One source for each who draws from it: how fast a client is does not change which faults come.
+  // A random source per user: the speed of clients does not change which faults occur.
   const load = await startLoad({ world, random: seededRandom(seed), clients, restMs });
   const beganMs = performance.now();
   await using audits = auditNowAndThen(world);
@@ -56,7 +56,7 @@ export async function runStorm(options: StormOptions): Promise<StormResult> {
   return { violations, figures: { seed, stormMs, drainMs, ...figures } };
 }
 
-/** What must hold at any moment is looked at amid the storm; a database that is away breaks no rule. */
+/** Checks during the storm what must always hold; an unreachable database breaks no rule. */
 function auditNowAndThen(world: World) {
   const violations: Violation[] = [];
   const stopping = new AbortController();
@@ -102,7 +102,7 @@ async function heal(world: World): Promise<void> {
   }
 }
 
-/** Waits until nothing is left to do. Only the waits between webhook attempts, hours in all, are skipped. */
+/** Waits until nothing is left to do. Skips only the waits between webhook attempts (hours). */
 export async function drain({ db, history }: World): Promise<number> {
   const beganMs = performance.now();
   while (performance.now() - beganMs < DRAIN_LIMIT_MS) {
@@ -125,7 +125,7 @@ export async function drain({ db, history }: World): Promise<number> {
   return performance.now() - beganMs;
 }
 
-/** Whether every receipt that the SMSC sent has been stored. */
+/** Whether every receipt that the SMSC sent is stored. */
 async function isReported(db: World["db"], history: History): Promise<boolean> {
   const ids = [...new Set(history.of("receipt").map(({ carrierMessageId }) => carrierMessageId))];
   const [stored] = await db.query<{ missing: number }>(sql`
@@ -151,7 +151,7 @@ export async function judge(world: World): Promise<StormResult> {
   return { figures: figuresOf(history, state, violations), violations };
 }
 
-/** Since PostgreSQL last recovered from a crash. */
+/** The count since PostgreSQL last recovered from a crash. */
 async function deadlocks({ db }: World): Promise<Violation[]> {
   const [counted] = await db.query<{ deadlocks: number }>(
     sql`select deadlocks from pg_stat_database where datname = current_database()`,

@@ -2,17 +2,17 @@ import type { Random } from "./random.ts";
 import { NEVER_AGAIN_PREFIX } from "./world.ts";
 
 /**
- * Endings that the SMSC treats in their own way: undelivered, refused, without a receipt, receipt first,
- * rejected. Not the throttled one: it slows its carrier down for everybody, and that is a fault of its own.
+ * Endings with special treatment by the SMSC: undelivered, refused, no receipt, receipt first,
+ * rejected. Not the throttled one: it slows the carrier for everybody, which is a fault of its own.
  */
 const SPECIAL = ["0001", "0002", "0004", "0006", "0007"] as const;
 const ORDINARY_ENDINGS = 9_000;
 
-/** Each with eight digits to follow. */
+/** Eight digits follow each. */
 const LEADS = ["49151", "49152", "49157", "49159"] as const;
 const BLOCKS = 10_000;
 
-/** German mobile numbers, each given out once: whatever the SMSC gets names its message. */
+/** German mobile numbers, each used once: whatever the SMSC receives identifies its message. */
 export function recipients(random: Random): { next(): string } {
   const counts = new Map<string, number>();
   return {
@@ -31,7 +31,7 @@ export function recipients(random: Random): { next(): string } {
   };
 }
 
-/** Mostly one segment; some long, some in Unicode. */
+/** Usually one segment; some texts are long, some Unicode. */
 export function textFor(reference: string, random: Random): string {
   const chance = random.next();
   if (chance < 0.85) return `Storm ${reference}`;

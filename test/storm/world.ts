@@ -20,10 +20,10 @@ import { startTcpProxy, type TcpProxy } from "../support/tcp-proxy.ts";
 import type { History } from "./history.ts";
 import { type StormNode, startNode } from "./node.ts";
 
-/** Everything that a storm can hit, and what it is measured by. */
+/** Everything that a storm can disturb, and the means to judge it. */
 export type World = AsyncDisposable & {
   history: History;
-  /** The operator's own connections, which no proxy hinders. */
+  /** The operator's own connections, which bypass the proxies. */
   db: Database;
   databaseUrl: string;
   secrets: SecretBox;
@@ -35,7 +35,7 @@ export type World = AsyncDisposable & {
   receiverProxy: TcpProxy;
   callbackUrl: string;
   accountIds: string[];
-  /** How the SMSC answers from now on; by the recipient unless told otherwise. */
+  /** Sets how the SMSC answers from now on; by default it depends on the recipient. */
   answerSubmits(reply: Reply): void;
   answerPosts(answer: Answer): void;
 };
@@ -45,7 +45,7 @@ export type WorldOptions = {
   /** The roles of each node. */
   roles?: string[];
   accounts?: number;
-  /** For another PostgreSQL than one made for the occasion, such as a pair. */
+  /** Uses another PostgreSQL, such as a pair, instead of starting one. */
   postgres?: { url: string; nodeUrl: string; pid(): number };
 };
 
@@ -108,7 +108,7 @@ async function ownPostgres(built: AsyncDisposableStack) {
   return { url: postgres.url, nodeUrl: postgres.url, pid: postgres.pid };
 }
 
-/** Recipients that begin with this go to the carrier that never sends again what is in doubt. */
+/** Recipients with this prefix go to the carrier that never resends what is in doubt. */
 export const NEVER_AGAIN_PREFIX = "4917";
 
 async function addRoutes(db: Database, secrets: SecretBox, port: number): Promise<void> {
@@ -125,7 +125,7 @@ async function addRoutes(db: Database, secrets: SecretBox, port: number): Promis
     reconnect_already_bound: "100ms-1s",
     reconnect_refused: "100ms-1s",
   };
-  // With a limit, segments wait for their turn: whoever sleeps meanwhile must not send them any more.
+  // With a rate limit, segments wait in line: a node that froze meanwhile must not send them later.
   for (const [name, inDoubt, prefix, rate] of [
     ["again", "resend", "", 0],
     ["never again", "fail", NEVER_AGAIN_PREFIX, 30],
@@ -136,7 +136,7 @@ async function addRoutes(db: Database, secrets: SecretBox, port: number): Promis
   }
 }
 
-/** An SMSC that logs each submit before it answers, and each receipt as it leaves. */
+/** An SMSC that logs each submit before answering it, and each receipt as it leaves. */
 async function startCarrier(history: History) {
   let reply: Reply = "by_recipient";
   const answer = ({ recipient, text, concatenation }: ReceivedSubmit): Reply => {
@@ -154,7 +154,7 @@ async function startCarrier(history: History) {
   return { smsc, answer: (wanted: Reply) => void (reply = wanted) };
 }
 
-/** A receiver that logs each POST before it answers, and when it does. What it holds back is answered with the next change. */
+/** A receiver that logs POSTs and answers. The next change of `answer` releases held ones. */
 async function startHook(history: History) {
   let answer: Answer = 200;
   let changed = Promise.withResolvers<void>();
@@ -170,7 +170,7 @@ async function startHook(history: History) {
       signature: headers["webhook-signature"] ?? "",
       body: body.toString(),
     });
-    // Who asked has an end of it too when the connection is cut, and may come again.
+    // If the connection is cut, the sender gives up too, and may retry.
     const cut = once(closed, "abort");
     while (answer === "hold" && !closed.aborted) await Promise.race([changed.promise, cut]);
     history.log({ kind: "answered", number, t: performance.now() });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type Detail, type ErrorCode, errors } from "#contract";
 
-/** As much of an answer as these checks need, from `inject` or from a socket. */
+/** The part of an answer that these checks need, from `inject` or from a socket. */
 export type AnyAnswer = {
   statusCode: number;
   headers: Record<string, unknown>;
@@ -19,14 +19,14 @@ export type ProblemBody = {
 export const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 export const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
 
-/** Checks that an answer is this error in the one shape, and gives what it says. */
+/** Checks that an answer is this error in the one error format, and returns the error. */
 export function problemOf(answer: AnyAnswer, code: ErrorCode): ProblemBody {
   const problem = anyProblemOf(answer);
   assert.equal(problem.code, code, answer.body);
   return problem;
 }
 
-/** Checks that an answer is some declared error in the one shape. */
+/** Checks that an answer is any declared error in the one error format. */
 export function anyProblemOf(answer: AnyAnswer): ProblemBody {
   assert.match(String(answer.headers["content-type"]), /^application\/json; charset=utf-8$/);
   const body = JSON.parse(answer.body) as { error: ProblemBody };

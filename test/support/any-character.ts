@@ -3,8 +3,8 @@ import fc from "fast-check";
 const SURROGATES = { from: 0xd800, count: 0x800 };
 
 /**
- * Every character there is, for `fc.string({ unit: anyCharacter })`. The library's own unit "binary" is
- * the same, but makes a table of all of them first, which takes seconds.
+ * Any character, for `fc.string({ unit: anyCharacter })`. The library's unit "binary" is the same,
+ * but first builds a table of all characters, which takes seconds.
  */
 export const anyCharacter = fc
   .nat(0x10ffff - SURROGATES.count)

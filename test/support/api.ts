@@ -17,7 +17,7 @@ type Answer = Awaited<ReturnType<FastifyInstance["inject"]>>;
 export type TestApi = AsyncDisposable & {
   db: TestDatabase;
   service: Service;
-  /** The first account and a key of it with both scopes. */
+  /** The first account, and a key of it that has both scopes. */
   accountId: string;
   key: string;
   secretKey: Buffer;
@@ -37,7 +37,7 @@ export type TestApi = AsyncDisposable & {
   revoke(keyId: string): Promise<void>;
 };
 
-/** The service without a port, by default as API only, so that messages stay QUEUED. */
+/** The service without a port; by default only the API, so that messages stay QUEUED. */
 export async function startApi(options: Options = {}): Promise<TestApi> {
   await using started = new AsyncDisposableStack();
   const settings = { ROLES: "api", ...options.settings };
@@ -101,7 +101,7 @@ export async function startApi(options: Options = {}): Promise<TestApi> {
   };
 }
 
-/** Two nodes on one database, for all tests of a file. */
+/** Two nodes on one database, shared by all tests of a file. */
 export async function twoNodes(settings: Record<string, string>): Promise<[TestApi, TestApi]> {
   const one = await startApi({ settings });
   const two = await startApi({ db: one.db, settings });

@@ -18,7 +18,7 @@ type Node = {
   maxProperties?: number;
 };
 
-/** Values that a schema allows; `known` gives better ones for fields of a name, such as real numbers. */
+/** Values that a schema allows; `known` gives better ones by name, such as real numbers. */
 export function arbitraryOf(
   schema: object,
   known: Record<string, fc.Arbitrary<Json>> = {},
@@ -68,7 +68,7 @@ function mapOf(node: Node, known: Record<string, fc.Arbitrary<Json>>): fc.Arbitr
   });
 }
 
-/** What nobody means to send: to be tried in every place. */
+/** Values that no client means to send, to be tried in every place. */
 export const hostile: fc.Arbitrary<Json> = fc.oneof(
   { weight: 4, arbitrary: fc.jsonValue({ maxDepth: 2 }) },
   { weight: 3, arbitrary: fc.string({ unit: anyCharacter, maxLength: 60 }) },
@@ -112,7 +112,7 @@ export const hostile: fc.Arbitrary<Json> = fc.oneof(
   },
 );
 
-/** The same value with one place in it changed: replaced, removed, doubled, or given a stranger. */
+/** The value with a few places changed: replaced, removed, duplicated, or a field added. */
 export function mutated(valid: fc.Arbitrary<Json>): fc.Arbitrary<Json> {
   const change = fc.record({ at: fc.nat(30), how: fc.nat(4), with: hostile, name: fc.string() });
   return fc

@@ -1,7 +1,7 @@
 import { createHttpServer } from "#http";
 import { createMetrics, silentLog, systemClock } from "#platform";
 
-/** The HTTP server as it is, with nothing to serve. */
+/** The plain HTTP server, without any operations. */
 export function bareServer(given: Partial<Parameters<typeof createHttpServer>[0]> = {}) {
   return createHttpServer({
     publicUrl: "http://posthorn.test",

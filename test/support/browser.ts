@@ -5,10 +5,10 @@ import { debianChromium } from "./chromium-debian.ts";
 import { packedChromium } from "./chromium-packed.ts";
 import { shared } from "./shared.ts";
 
-/** What to run, and the environment it needs. */
+/** The executable, and the environment it needs. */
 export type Found = Pick<LaunchOptions, "executablePath" | "env">;
 
-/** http://posthorn.test is an insecure origin on loopback: there the browser has no clipboard API. */
+/** http://posthorn.test is an insecure origin on loopback, so there is no clipboard API. */
 const ARGS = [
   "--no-sandbox",
   "--disable-gpu",
@@ -17,11 +17,11 @@ const ARGS = [
   "--disable-component-update",
   "--disable-sync",
   "--host-resolver-rules=MAP posthorn.test 127.0.0.1",
-  // A page of a test does not live long enough to earn back what it costs to optimize its code.
+  // A test's page does not live long enough for optimized code to pay off.
   "--js-flags=--no-opt --no-maglev",
 ];
 
-/** The browser of the tests; never skips. See docs/decisions/0005-browser-for-tests.md. */
+/** The browser of the tests; it is never skipped. See docs/decisions/0005-browser-for-tests.md. */
 export const shareBrowser = shared(async () => {
   const browser = await chromium.launch({
     ...(await findBrowser()),
@@ -32,7 +32,7 @@ export const shareBrowser = shared(async () => {
   return { browser, [Symbol.asyncDispose]: () => browser.close() };
 });
 
-/** Fetches one where none is there yet. */
+/** Fetches a browser if there is none. */
 export async function findBrowser(): Promise<Found> {
   const given = process.env["CHROMIUM_PATH"];
   if (given) return { executablePath: given };
@@ -50,7 +50,7 @@ export async function findBrowser(): Promise<Found> {
   }
 }
 
-/** Each picture that it composes is a file: on a disk they are a tenth of its work. Containers often have 64 MB. */
+/** Composed pictures are files: on a disk, a tenth of the work. Containers often have 64 MB. */
 function hasRoomInMemory(): boolean {
   if (!existsSync("/dev/shm")) return false;
   const { bavail, bsize } = statfsSync("/dev/shm");

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 
-/** Listens on every address of this machine, and notes who connects. */
+/** Listens on every address of this machine, and records who connects. */
 export async function startCanary() {
   const connections: string[] = [];
   const server = createServer((socket) => {

@@ -20,7 +20,7 @@ type IdentityRequest = { names: string[]; notBefore?: Date; notAfter?: Date; isR
 
 const DAY_MS = 86_400_000;
 
-/** An authority of our own for tests: its certificates are made in memory and trusted by nobody else. */
+/** A certificate authority for tests: it exists in memory, and nobody else trusts it. */
 export function makeAuthority(name = "Test authority"): Authority {
   const authority = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const issuer = { name, key: authority.privateKey };
@@ -55,11 +55,11 @@ export function selfSigned(names: string[]): Identity {
   return { cert: certificate({ subject, publicKey, issuer, names }), key: privatePem(privateKey) };
 }
 
-/** A chain that nobody vouches for, and a second of work to verify. */
+/** A chain that nobody trusts, and that takes a second of work to verify. */
 export function slowToVerify(): Identity {
   const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 3072 });
   const { e = "", d = "", ...rest } = privateKey.export({ format: "jwk" });
-  // The two exponents change places: then it is the public one that is long.
+  // Swapping the exponents makes the public one the long one.
   const key = createPrivateKey({ key: { ...rest, e: d, d: e, dp: e, dq: e }, format: "jwk" });
   const links = Array.from({ length: 20 }, (_, n) =>
     certificate({
@@ -82,7 +82,7 @@ type CertificateRequest = {
   notAfter?: Date;
 };
 
-/** X.509 version 3, signed with SHA-256. */
+/** Makes an X.509 version 3 certificate, signed with SHA-256. */
 function certificate(request: CertificateRequest): string {
   const now = Date.now();
   const { notBefore = new Date(now - DAY_MS), notAfter = new Date(now + DAY_MS) } = request;

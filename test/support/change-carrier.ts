@@ -23,16 +23,16 @@ export async function change(
   });
 }
 
-/** Resolves once the world's one node goes by what the tables had at the call. */
+/** Resolves once the world's only node uses what the tables held when this was called. */
 export async function nodeSees(world: SendingWorld): Promise<void> {
-  // It is heard after it has read. The first time it may have read before the call.
+  // A node reports after it has read; its first report may follow a read from before the call.
   await nodeHeard(world);
   await nodeHeard(world);
 }
 
 async function nodeHeard(world: SendingWorld): Promise<void> {
   const before = await heardAt(world);
-  // Whatever has changed, it says at once that it is there.
+  // Any change makes the node report at once.
   await change(world, "simulator", {});
   await eventually("the node is heard", async () => (await heardAt(world)) > before);
 }

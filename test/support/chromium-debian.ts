@@ -10,13 +10,13 @@ import type { Found } from "./browser.ts";
 const run = promisify(execFile);
 const CACHE = fileURLToPath(new URL("../../node_modules/.cache/", import.meta.url));
 const STATUS = "/var/lib/dpkg/status";
-/** Ten minutes: about 100 MB are fetched once. */
+/** Ten minutes: about 100 MB are downloaded, once. */
 const FETCH_MS = 600_000;
 
 /**
- * Debian's Chromium and the libraries that this machine lacks, fetched by apt-get into a private
- * folder and unpacked there. Nothing is installed and nothing of the system is changed, so it works
- * for an ordinary user too.
+ * Debian's Chromium and the libraries that this machine lacks, downloaded by apt-get into a private
+ * folder and unpacked there. Nothing is installed and the system is not changed, so it works for an
+ * ordinary user too.
  */
 export async function debianChromium(): Promise<Found> {
   if (process.platform !== "linux" || !existsSync(STATUS)) throw new Error("this is no Debian");
@@ -30,12 +30,12 @@ export async function debianChromium(): Promise<Found> {
   return { executablePath: join(home, "system/usr/lib/chromium/chromium-headless-shell"), env };
 }
 
-/** What was fetched fits the packages that the machine had; with others it is fetched anew. */
+/** The download fits the packages that the machine had then; after a change it is repeated. */
 function installedPackagesHash(): string {
   return createHash("sha256").update(readFileSync(STATUS)).digest("hex").slice(0, 12);
 }
 
-/** Fetched aside, then renamed: of two test files that fetch at once, the first wins. */
+/** Downloads aside, then renames: if two test files do it at once, the first one wins. */
 async function fetchInto(home: string): Promise<void> {
   mkdirSync(dirname(home), { recursive: true });
   const aside = mkdtempSync(`${home}-`);
@@ -87,7 +87,7 @@ async function unpackPackages(aside: string): Promise<void> {
     throw new Error("the package chromium-headless-shell holds no browser");
 }
 
-/** Every folder with a shared library; some packages keep theirs in a folder of their own. */
+/** Every folder with a shared library; some packages keep theirs in separate folders. */
 function libraryFolders(root: string): string[] {
   const entries = readdirSync(root, { recursive: true, withFileTypes: true });
   const folders = entries

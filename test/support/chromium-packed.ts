@@ -6,7 +6,7 @@ import type { Found } from "./browser.ts";
 const HOME = fileURLToPath(new URL("../../node_modules/.cache/chromium-153.0.0", import.meta.url));
 
 /**
- * The Chromium inside `@sparticuz/chromium`: Linux x64, as root too, with no system packages. Its own
+ * The Chromium in `@sparticuz/chromium`: Linux x64, also as root, without system packages. Its own
  * `args` are not used, since they switch off web security.
  */
 export async function packedChromium(): Promise<Found> {
@@ -19,7 +19,7 @@ export async function packedChromium(): Promise<Found> {
   return { executablePath: join(HOME, "chromium"), env };
 }
 
-/** Unpacked aside, then renamed: of two test files that unpack at once, the first wins. */
+/** Unpacks aside, then renames: if two test files do it at once, the first one wins. */
 async function unpack(): Promise<void> {
   mkdirSync(dirname(HOME), { recursive: true });
   const aside = mkdtempSync(`${HOME}-`);

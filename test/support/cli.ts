@@ -17,12 +17,12 @@ const PROGRAM = join(ROOT, "bin", "posthorn.mjs");
 
 type Environment = Record<string, string>;
 
-/** The environment of our own process, without what would make a test depend on it. */
+/** PATH and the given variables only, so that no test depends on our own environment. */
 function environmentWith(given: Environment): NodeJS.ProcessEnv {
   return { PATH: process.env["PATH"], ...given };
 }
 
-/** A command line as one types it: split at spaces, while each insert stays one argument. */
+/** A command line as typed: split at spaces, but each insert stays one argument. */
 export function words(texts: TemplateStringsArray, ...inserts: (string | number)[]): string[] {
   return texts.flatMap((text, n) => {
     const insert = inserts[n];
@@ -44,7 +44,7 @@ export async function runPosthorn(
     cwd: tmpdir(),
     env: environmentWith(environment),
   });
-  // A command that fails before it reads has closed its end.
+  // A command that fails before reading has already closed its end.
   child.stdin.on("error", () => undefined);
   child.stdin.end(input);
   const [stdout, stderr, [code]] = await Promise.all([
@@ -55,7 +55,7 @@ export async function runPosthorn(
   return { code: code as number | null, stdout, stderr };
 }
 
-/** The same in this process, which saves most of the time: for what does not need one of its own. */
+/** The same within this process, which saves most of the time, if a separate one is not needed. */
 export async function callPosthorn(
   args: readonly string[],
   {
@@ -91,7 +91,7 @@ export async function callPosthorn(
 
 type Run = typeof runPosthorn;
 
-/** Runs a command that must work, and reads the one JSON object that it prints. */
+/** Runs a command that must succeed, and parses the one JSON object it prints. */
 export async function posthornJson<Json>(
   args: readonly string[],
   options: { environment?: Environment; input?: string; run?: Run } = {},
@@ -104,15 +104,15 @@ export async function posthornJson<Json>(
 
 export type RunningPosthorn = AsyncDisposable & {
   pid: number;
-  /** The first line of its output that fits. */
+  /** The first line of its output that matches. */
   line(pattern: RegExp): Promise<string>;
-  /** Reads no more of its output and errors, like a tee that has ended. */
+  /** Stops reading its output and errors, like a tee that has ended. */
   stopReading(): void;
-  /** Sends a signal and answers the exit code. */
+  /** Sends a signal and returns the exit code. */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 };
 
-/** A command that runs until it is stopped, such as start, smsc or listen. */
+/** Starts a command that runs until it is stopped, such as start, smsc or listen. */
 export function startPosthorn(args: readonly string[], environment: Environment): RunningPosthorn {
   const child = spawn(process.execPath, [PROGRAM, ...args], {
     cwd: tmpdir(),

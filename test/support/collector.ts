@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 
-/** A span as it arrived, its attributes as a plain object. */
+/** A span as received, with its attributes as a plain object. */
 export type ExportedSpan = {
   traceId: string;
   spanId: string;
@@ -20,7 +20,7 @@ export type ExportedSpan = {
 export type Collector = AsyncDisposable & {
   url: string;
   spans: ExportedSpan[];
-  /** Everything that arrived, as it came. */
+  /** All request bodies, unparsed. */
   bodies: string[];
   headers: Record<string, string | string[] | undefined>[];
 };
@@ -32,7 +32,7 @@ type Body = {
   }[];
 };
 
-/** An OpenTelemetry collector that keeps what it gets; it answers with the status given. */
+/** An OpenTelemetry collector that keeps what it receives and answers with the given status. */
 export async function startCollector(status = 200): Promise<Collector> {
   const collector: Omit<Collector, "url" | typeof Symbol.asyncDispose> = {
     spans: [],

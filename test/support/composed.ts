@@ -8,23 +8,23 @@ import { type TestDatabase, testDatabase } from "./postgres.ts";
 import { TEST_KEY } from "./secret-key.ts";
 
 export type ServiceOptions = {
-  /** As in the environment. */
+  /** As environment variables. */
   settings?: Record<string, string>;
   clock?: Clock;
   log?: Log;
   secretKey?: Buffer;
   publicUrl?: string;
-  /** Another node on the same database. */
+  /** Given to add another node on the same database. */
   db?: TestDatabase;
-  /** What must be there before the service starts, such as carriers. */
+  /** Prepares what must exist before the service starts, such as carriers. */
   prepare?: (db: TestDatabase, secrets: SecretBox) => Promise<void>;
 };
 
-/** The service on a database of its own, without a port. */
+/** The service on its own database, without a port. */
 export async function startComposed(options: ServiceOptions) {
   const { clock = systemClock, log = silentLog, secretKey = TEST_KEY } = options;
   const { publicUrl = "http://posthorn.test" } = options;
-  // What fails on the way leaves nothing running, which would keep the test's process from ending.
+  // If a step fails, this ends what has started; otherwise the test's process would not end.
   await using started = new AsyncDisposableStack();
   const db = options.db ?? started.use(await testDatabase());
   const folder = mkdtempSync(join(tmpdir(), "posthorn-test-"));

@@ -11,7 +11,7 @@ import type { TestDatabase } from "./postgres.ts";
 type Answer = Awaited<ReturnType<FastifyInstance["inject"]>>;
 type Method = "GET" | "POST" | "PATCH" | "DELETE";
 
-/** A person with a browser: keeps the cookie, and calls as our own pages do. */
+/** A person with a browser: keeps the cookie, and sends requests as our own pages do. */
 export type Person = {
   userId: string;
   email: string;
@@ -28,25 +28,25 @@ export type Person = {
   signIn(): Promise<Answer>;
 };
 
-/** An account, and the service that it is one of. */
+/** An account, and the service that it belongs to. */
 export type TestAccount = {
   db: TestDatabase;
   service: Service;
   app: FastifyInstance;
   publicUrl: string;
   secretKey: Buffer;
-  /** It has 1,000 credits. */
+  /** An account with 1,000 credits. */
   accountId: string;
   createAccount(credits?: number): Promise<string>;
-  /** A signed-in member of an account, by default this one. */
+  /** A signed-in member of an account, by default of this one. */
   member(role: MemberRole, options?: { accountId?: string; isOperator?: boolean }): Promise<Person>;
   stranger(): Person;
 };
 
-/** With its first account. */
+/** The service with its first account. */
 export type TestConsole = AsyncDisposable &
   TestAccount & {
-    /** Another account: each test of a file has one of its own, and all have the one service. */
+    /** Another account: the tests of a file share one service, but each has its own account. */
     another(): Promise<TestAccount>;
   };
 
@@ -54,7 +54,7 @@ export const PASSWORD = "violet tram 88 ladder";
 
 let hashed: Promise<string> | undefined;
 
-/** All people of a test have the same password; hashing it anew for each would be most of the work. */
+/** All people in a test have the same password; hashing it for each would be most of the work. */
 function hashOnce(password: string): Promise<string> {
   if (password !== PASSWORD) throw new Error("People of a test have the password PASSWORD.");
   hashed ??= passwords().hash(PASSWORD);
@@ -149,7 +149,7 @@ export async function startConsole(options: ServiceOptions = {}): Promise<TestCo
   return { ...first, another, [Symbol.asyncDispose]: () => running.disposeAsync() };
 }
 
-/** For all tests of a file: it starts before the first of them, and ends after the last. */
+/** Shared by all tests of a file: starts before the first and ends after the last. */
 export function consoleOfFile(options?: ServiceOptions): Pick<TestConsole, "another" | "db"> {
   let running: TestConsole;
   before(async () => {

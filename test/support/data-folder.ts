@@ -22,7 +22,7 @@ type User = { uid: number; gid: number };
 
 export type DataFolder = Awaited<ReturnType<typeof dataFolder>>;
 
-/** A data folder of the test's own, and the ways to run PostgreSQL on it. */
+/** A data folder for one test, and the ways to run PostgreSQL on it. */
 export async function dataFolder({
   copyOf = "",
   within = "",
@@ -35,11 +35,11 @@ export async function dataFolder({
   if (owner !== undefined) for (const it of [folder, path]) await chown(it, owner.uid, owner.gid);
   return {
     path,
-    /** PostgreSQL on it as a child of this process. */
+    /** Runs PostgreSQL on it as a child of this process. */
     start: () => locked(path, startEmbeddedPostgres),
-    /** The same, started again when it dies. */
+    /** The same, restarted when it dies. */
     supervise: () => locked(path, superviseEmbeddedPostgres),
-    /** PostgreSQL on it as a child of a process that can be killed. */
+    /** Runs PostgreSQL on it as a child of a process that can be killed. */
     hold: (user?: User) => hold(path, user),
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
   };
@@ -92,7 +92,7 @@ async function hold(path: string, user: User | undefined) {
   };
 }
 
-/** Rows of one statement, on a connection of its own. */
+/** The rows of one statement, on its own connection. */
 export async function ask<Row extends object>(url: string, statement: string): Promise<Row[]> {
   const client = new Client({ connectionString: url });
   await client.connect();

@@ -2,20 +2,20 @@ import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { isIPv4, isIPv6 } from "node:net";
 
-/** Addresses, or `CNAME other.name`. A function is asked anew for each query. */
+/** Addresses, or `CNAME other.name`. A function is called for each query. */
 export type Records = string[] | (() => string[]);
 
 export type DnsServer = AsyncDisposable & {
-  /** For `Resolver.setServers`. */
+  /** The address for `Resolver.setServers`. */
   address: string;
-  /** Every name that was asked for, in order. */
+  /** Every name that was queried, in order. */
   asked: string[];
 };
 
 const [A, CNAME, AAAA] = [1, 5, 28];
 const NOT_FOUND = 3;
 
-/** A name server on loopback that knows `zone` and nothing else. A name without records is never answered. */
+/** A name server on loopback that knows only `zone`. Names without records get no answer. */
 export async function startDnsServer(zone: Record<string, Records>): Promise<DnsServer> {
   const socket = createSocket("udp4");
   const asked: string[] = [];
@@ -65,7 +65,7 @@ function fits(value: string, type: number): boolean {
   return isIPv6(value) ? type === AAAA : true;
 }
 
-/** One resource record for the name in question, valid for no time at all. */
+/** One resource record for the queried name, with a TTL of zero. */
 function record(value: string): Buffer {
   if (isIPv4(value)) return resource(A, Buffer.from(value.split(".").map(Number)));
   if (isIPv6(value)) return resource(AAAA, ipv6Octets(value));

@@ -24,7 +24,7 @@ export function testEgress(options: EgressOptions = {}): Egress {
   };
 }
 
-/** Asks the name server at `address`, IPv4 and IPv6, as the system's resolver would. */
+/** Asks the name server at `address` for IPv4 and IPv6, as the system's resolver would. */
 export function resolveBy(address: string, types = ["A", "AAAA"]): Resolve {
   const resolver = new Resolver({ timeout: 10_000, tries: 1 });
   resolver.setServers([address]);

@@ -2,11 +2,11 @@ import { LIMIT_MS } from "./eventually.ts";
 
 /** A browser's view of a stream of server-sent events. */
 export type EventStream = AsyncDisposable & {
-  /** The next event; fails when the stream ends first. */
+  /** The next event; fails if the stream ends first. */
   next(): Promise<{ id: string | undefined; data: Record<string, unknown> }>;
-  /** Events until one fits, that one included. */
+  /** All events up to and including the first that fits. */
   until(fits: (data: Record<string, unknown>) => boolean): Promise<Record<string, unknown>[]>;
-  /** The id a browser would come back with. */
+  /** The id with which a browser would reconnect. */
   readonly lastEventId: string;
   readonly status: number;
 };
@@ -45,7 +45,7 @@ export async function openStream(
     }
   }
 
-  /** A test that waits for what never comes must end. */
+  /** Fails after a while, as a test must end even if the event never comes. */
   function next() {
     const inVain = new Promise<never>((_resolve, reject) => {
       const limit = AbortSignal.timeout(LIMIT_MS);

@@ -1,11 +1,11 @@
 import { systemClock } from "#platform";
 
-/** Longer than anything a test waits for on a busy machine. */
+/** Longer than anything a test waits for, even on a busy machine. */
 export const LIMIT_MS = 120_000;
 
 /**
- * Asks again and again until the answer is not `false`, and gives it; after a while less often, for
- * whoever is waited for needs the processor more. Fails by the name of what it waits for.
+ * Repeats `ask` until its answer is not `false`, and returns it. After a while it asks less often,
+ * to leave the processor to what it waits for. If it fails, the error names what it waited for.
  */
 export async function eventually<Answer>(
   what: string,

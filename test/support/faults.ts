@@ -3,7 +3,7 @@ import type { ServiceProcess } from "./process.ts";
 import type { Site } from "./site.ts";
 import type { Tab } from "./tab.ts";
 
-/** While the work runs the service answers nobody, as if it hung: what waits for it stays waiting. */
+/** Stops the service during the work, as if it hung: whatever waits for it keeps waiting. */
 async function frozen(service: ServiceProcess, work: () => Promise<void>): Promise<void> {
   service.kill("SIGSTOP");
   try {
@@ -14,8 +14,8 @@ async function frozen(service: ServiceProcess, work: () => Promise<void>): Promi
 }
 
 /**
- * A page that nobody has seen yet in this tab, which shows another one, opened by its link while the
- * service answers nobody. Its code is there already: only what the page asks for is late.
+ * Opens a page by its link in a tab that shows another one, while the service answers nobody. The
+ * tab has not shown it before, but has its code: only the data that it asks for is late.
  */
 export async function whileLate(
   { site, tab, link }: { site: Site; tab: Tab; link: string },
@@ -25,7 +25,7 @@ export async function whileLate(
   const opener = page.getByRole("link", { name: link, exact: true });
   const href = JSON.stringify(await opener.getAttribute("href"));
   await page.evaluate(`__TSR_ROUTER__.preloadRoute({ to: ${href} })`);
-  // What the service was at when it stopped may be out of time when it goes on.
+  // What the service was doing when it stopped may be past its deadline when it goes on.
   tab.expect(503);
   await frozen(site.service, async () => {
     await opener.click();
@@ -33,7 +33,7 @@ export async function whileLate(
   });
 }
 
-/** While the work runs a column is missing, so that whatever reads it fails inside the service. */
+/** Removes a column during the work, so that reading it fails inside the service. */
 export async function withoutColumn(
   db: Database,
   column: `${string}.${string}`,

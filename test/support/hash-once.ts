@@ -6,8 +6,8 @@ const derive = promisify(argon2);
 const derived = new Map<string, Promise<Buffer>>();
 
 /**
- * The same password with the same salt has the same hash: it is made once per process, and told again
- * to whoever asks. Else the tests would mostly hash.
+ * The same password with the same salt has the same hash, so it is computed once per process.
+ * Otherwise the tests would mostly be hashing.
  */
 function deriveOnce(...given: Parameters<typeof derive>): Promise<Buffer> {
   const key = JSON.stringify(given);

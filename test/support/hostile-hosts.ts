@@ -1,6 +1,6 @@
 import type { Records } from "./dns-server.ts";
 
-/** Hosts that are refused at accept: loopback, private, metadata and reserved in every spelling. */
+/** Hosts refused at accept: loopback, private, metadata, reserved, in every spelling. */
 export const hostileHosts = [
   [
     "127.0.0.1",
@@ -102,7 +102,7 @@ export const hostileHosts = [
   ],
 ].flat();
 
-/** Names that mean no good, as a name server tells them. */
+/** Names that resolve to forbidden addresses. */
 export const hostileZone: Record<string, Records> = {
   "loopback.example": ["127.0.0.1"],
   "loopback6.example": ["::1"],

@@ -6,7 +6,7 @@ import type { Outcome } from "../../server/webhooks/outcome.ts";
 export const ok: Outcome = { kind: "answered", status: 200, retryAfter: null };
 export const late: Outcome = { kind: "failed", class: "timeout", detail: "" };
 
-/** The nth host of the mth account. */
+/** The key of the nth host of the mth account. */
 export function key(account: number, host = 0): bigint {
   return BigInt(account) * 65_536n + BigInt(host);
 }
@@ -15,7 +15,7 @@ export function placeOf(hostKey: bigint): Place {
   return { accountId: "a1", hostname: `h${hostKey}`, origin: `https://h${hostKey}` };
 }
 
-/** One attempt, from its slot to its end. */
+/** One attempt, from taking its slot to its end. */
 export function attempt(
   lanes: Lanes,
   hostKey: bigint,

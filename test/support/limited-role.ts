@@ -2,14 +2,14 @@ import { randomBytes } from "node:crypto";
 import { rawSql, sql } from "#platform";
 import type { TestDatabase } from "./postgres.ts";
 
-/** A role for which the server has only so many connections, and then says what it says to all when it has none. */
+/** A role with a connection limit; beyond it, the error is the same as when the server is full. */
 export async function limitedRole(db: TestDatabase) {
   const url = new URL(db.url);
   const owner = url.username;
   [url.username, url.password] = [`limited_${randomBytes(8).toString("hex")}`, "test"];
   const { username: role, href } = url;
   await db.query(rawSql(`create role ${role} login password 'test' in role ${owner}`));
-  /** Those that are open stay. */
+  /** Open connections stay open. */
   async function limit(connections: number): Promise<void> {
     await db.query(rawSql(`alter role ${role} connection limit ${connections}`));
   }

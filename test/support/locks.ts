@@ -1,19 +1,19 @@
 import { type Database, sql, type Transaction } from "#platform";
 import { eventually } from "./eventually.ts";
 
-/** A transaction that is held open while something else happens, however long that takes. */
+/** A transaction that stays open while something else happens, however long that takes. */
 export function held<Result>(
   db: Database,
   work: (tx: Transaction) => Promise<Result>,
 ): Promise<Result> {
   return db.transaction(async (tx) => {
-    // Otherwise the server ends it, and its locks with it, after a while of silence.
+    // Otherwise the server would end an idle transaction after a while, and release its locks.
     await tx.query(sql`set local idle_in_transaction_session_timeout = 0`);
     return work(tx);
   });
 }
 
-/** Resolves once somebody on this database, or so many at once, wait for a lock that is held. */
+/** Resolves once at least `many` sessions on this database wait for a lock. */
 export async function somebodyWaits(db: Database, many = 1): Promise<void> {
   await eventually("somebody waits for a lock", async () => {
     const waiting = await db.query(sql`

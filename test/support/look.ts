@@ -10,7 +10,7 @@ export const DESKTOP = { width: 1280, height: 800 };
 export const PHONE = { width: 375, height: 812 };
 
 const AXE_FILE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
-/** To copy the source of every element that it looks at would be much of its work. */
+/** Copying the source of every element it checks would be much of axe's work. */
 const AXE = `${readFileSync(AXE_FILE, "utf8")}; axe.configure({ noHtml: true });`;
 const RULES = {
   type: "tag",
@@ -19,8 +19,8 @@ const RULES = {
 const CONTRAST = { type: "rule", values: ["color-contrast"] };
 
 /**
- * Each size and each scheme once: most colours of a phone are those of a desktop. The desktop in the
- * dark would cost half as much again; roles.test.ts looks at the contrast of every page so, once.
+ * Each size and scheme once, as a phone's colours are mostly a desktop's. A dark desktop would cost
+ * half as much again; roles.test.ts checks every page's contrast in it once.
  */
 const VIEWS = [
   { name: "desktop", size: DESKTOP, scheme: "light" },
@@ -48,20 +48,20 @@ export async function checkContrast(page: Page, view: string): Promise<void> {
   assert.deepEqual(await axeFindings(page, CONTRAST), [], `contrast on ${view}`);
 }
 
-/** Comes back when the page looks so: before, parts of the other size may still stand there. */
+/** Resolves once the page looks so: before that, it may still have parts of the other size. */
 async function look(page: Page, size: View["home"], scheme: "light" | "dark"): Promise<void> {
   await Promise.all([page.setViewportSize(size), page.emulateMedia({ colorScheme: scheme })]);
   await page.locator(`[data-mantine-color-scheme=${scheme}]`).first().waitFor();
 }
 
-/** What lies behind a dialog was looked at before it opened. */
+/** What is behind a dialog was checked before the dialog opened. */
 const IN_FRONT =
   "(document.querySelector('[role=dialog]') === null ? document : { include: '[role=dialog]' })";
 
 type Violation = { id: string; nodes: { target: unknown[]; failureSummary?: string }[] };
 
 async function axeFindings(page: Page, runOnly: typeof RULES): Promise<string[]> {
-  // Through evaluate: as a script of the page, the policy would refuse it.
+  // By `evaluate`: the content security policy would refuse it as a script of the page.
   if (!(await page.evaluate<boolean>("'axe' in window"))) await page.evaluate(AXE);
   // None of these rules reads style sheets; those about sound read media.
   const options = { runOnly, resultTypes: ["violations"], preload: { assets: ["media"] } };
@@ -79,16 +79,16 @@ function sidewaysScroll(page: Page): Promise<number> {
   return page.evaluate<number>(`Math.max(0, ${root}.scrollWidth - ${root}.clientWidth)`);
 }
 
-/** For those who want to look: `PICTURES=1 npm test -- test/browser`. They cost as much as the checks. */
+/** To look at pages: `PICTURES=1 npm test -- test/browser`. It takes as long as the checks. */
 const WANTS_PICTURES = process.env["PICTURES"] !== undefined;
 const PICTURES = fileURLToPath(new URL("../../node_modules/.cache/pictures", import.meta.url));
 
-/** Kept with the run, to be looked at; never compared. */
+/** Kept with the run for people to look at; never compared. */
 export async function picture(page: Page, name: string): Promise<void> {
   if (!WANTS_PICTURES) return;
   const folder = join(PICTURES, fileName(getTestContext()?.name ?? "no test"));
   mkdirSync(folder, { recursive: true });
-  // Behind a dialog, or scrolled, what stands still would be put in the wrong place.
+  // Behind a dialog or when scrolled, fixed elements would appear in the wrong place.
   const fullPage = await page.evaluate<boolean>(
     "document.querySelector('[role=dialog]') === null && scrollY === 0",
   );

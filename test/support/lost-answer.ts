@@ -1,6 +1,6 @@
 import type { Locator, Page } from "playwright-core";
 
-/** Sends a form whose answer is lost on the way: the service has done it, and the page says that it cannot know. */
+/** Sends a form and drops the answer: the service has done it, and the page says it cannot know. */
 export async function sendUnanswered(page: Page, submit: Locator, asks: string): Promise<void> {
   await page.route(asks, async (route) => {
     if (route.request().method() !== "POST") return route.fallback();

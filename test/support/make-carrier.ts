@@ -3,13 +3,13 @@ import { addCarrier } from "#sending";
 
 type CarrierWish = {
   name?: string;
-  /** Beside where it is and who we are. */
+  /** Settings besides host, port and system id. */
   settings?: Record<string, unknown>;
   password?: string;
   secrets: SecretBox;
 };
 
-/** A carrier over SMPP, on a port of this machine where nobody need answer; its id. */
+/** Adds an SMPP carrier on a local port where nothing need listen; returns its id. */
 export async function makeCarrier(db: Database, wish: CarrierWish): Promise<string> {
   const { name = "c1", password = "secret", secrets } = wish;
   const settings = { host: "127.0.0.1", port: 1, system_id: "test", ...wish.settings };

@@ -1,7 +1,7 @@
 import type { Clock } from "#platform";
 
 export type ManualClock = Clock & {
-  /** Moves time on and runs what falls due, in order. */
+  /** Moves time forward and runs what falls due, in order. */
   advance(ms: number): void;
   /** How many timers are set. */
   waiting(): number;

@@ -3,7 +3,7 @@ import { findMessage, type MessageRow, type MoveListener } from "#messages";
 import { type Database, sql } from "#platform";
 import type { TestApi } from "./api.ts";
 
-/** Nobody on this node hears of status changes. */
+/** For a node on which nothing listens to status changes. */
 export const unheard: MoveListener = { webhooks: undefined, moved() {} };
 
 /** A message that waits to be sent. */
@@ -12,7 +12,7 @@ export async function queuedMessage(api: TestApi, fields: object = {}): Promise<
   return readMessage(api, answer.json<{ messageId: string }>().messageId);
 }
 
-/** A message in the hands of this node, under the epoch 1. */
+/** A message leased by this node, with epoch 1. */
 export async function heldMessage(
   api: TestApi,
   nodeId: string,
@@ -23,7 +23,7 @@ export async function heldMessage(
   return message;
 }
 
-/** Into the hands of this node, as if for the first time. */
+/** Leases the message to this node, as if for the first time. */
 export async function lease(db: Database, nodeId: string, messageId: string): Promise<void> {
   await db.query(sql`
     update send_queue

@@ -1,7 +1,7 @@
 import { createRequire } from "node:module";
 import type { AddressInfo, Server } from "node:net";
 
-/** A PDU as npm `smpp` reads it: the protocol's own field names. */
+/** A PDU as npm `smpp` parses it: with the protocol's own field names. */
 export type NpmPdu = {
   command: string;
   command_status: number;
@@ -34,12 +34,12 @@ type NpmSmpp = {
   };
 };
 
-/** npm `smpp`: written by others, sharing no code with ours; it comes without types. */
+/** npm `smpp` was written by others and shares no code with ours; it has no types. */
 export const npmSmpp = createRequire(import.meta.url)("smpp") as NpmSmpp;
 
 export type NpmServer = {
   port: number;
-  /** In the order they connected. */
+  /** In the order in which they connected. */
   sessions: NpmSession[];
   [Symbol.asyncDispose](): Promise<void>;
 };
@@ -48,7 +48,7 @@ export async function npmServer(onSession: (session: NpmSession) => void): Promi
   const sessions: NpmSession[] = [];
   const server = npmSmpp.createServer((session) => {
     sessions.push(session);
-    // Without a listener a lost connection would end the process.
+    // Without a listener, a lost connection would end the process.
     session.on("error", () => {});
     onSession(session);
   });
@@ -63,7 +63,7 @@ export async function npmServer(onSession: (session: NpmSession) => void): Promi
   };
 }
 
-/** Calls one of the session's requests, and waits for its answer. */
+/** Calls a request method of the session, and waits for its answer. */
 export function ask(call: (run: (pdu: NpmPdu) => void) => void): Promise<NpmPdu> {
   return new Promise((resolve) => call(resolve));
 }

@@ -12,7 +12,7 @@ export type PlanNode = {
 
 export type Explained = { "QUERY PLAN": [{ Plan: PlanNode }] };
 
-/** Runs a statement, and tells every node of its plan as it ran. */
+/** Runs a statement, and returns every node of its plan as executed. */
 export async function explain(db: Queryable, statement: Sql): Promise<PlanNode[]> {
   return nodesOf(await db.query<Explained>(sql`explain (analyze, format json) ${statement}`));
 }
@@ -25,7 +25,7 @@ function flatten(node: PlanNode): PlanNode[] {
   return [node, ...(node.Plans ?? []).flatMap(flatten)];
 }
 
-/** Those that a filter threw away were read too. */
+/** Rows that a filter discarded were read too. */
 export function rowsRead(nodes: PlanNode[]): number {
   return nodes.reduce(
     (sum, node) =>

@@ -1,6 +1,6 @@
 /**
- * A service reduced to its hold on a data folder: takes the lock, starts PostgreSQL, says so in one
- * line of JSON, and stops in order when its standard input ends. Tests kill it at other moments.
+ * A service reduced to holding a data folder: takes the lock, starts PostgreSQL, reports in one
+ * line of JSON, and stops cleanly when its standard input ends. Tests kill it at other moments.
  */
 import { once } from "node:events";
 import { checkSurroundings, lockDataDir, silentLog, systemClock, Unfit } from "#platform";

@@ -1,6 +1,6 @@
 /**
- * Keeps the PostgreSQL that hand-run tests share, until nobody has used it for a while. Several may
- * be started at once: the folder's lock lets one of them be the keeper, the others end.
+ * Runs the PostgreSQL that tests started by hand share, until nobody has used it for a while. If
+ * several keepers start at once, the folder's lock lets one run, and the others end.
  */
 import { Client } from "pg";
 import { lockDataDir, silentLog, systemClock } from "#platform";
@@ -40,7 +40,7 @@ async function isInUse(): Promise<boolean> {
   return rows[0]?.others === true;
 }
 
-/** What killed tests left behind, and the templates of migrations that have changed since. */
+/** Drops what killed tests left behind, and the templates: migrations may have changed. */
 async function dropDatabases(): Promise<void> {
   const { rows } = await client.query<{ name: string }>(
     "select datname as name from pg_database where datname ~ '^(test|template)_'",

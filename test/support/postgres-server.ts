@@ -7,13 +7,13 @@ import { fileURLToPath } from "node:url";
 import { findRunningPostgres, lockDataDir, silentLog, systemClock } from "#platform";
 import { startEmbeddedPostgres } from "../../server/platform/embedded-postgres.ts";
 
-/** Set by `npm test` for the test files that it runs. */
+/** `npm test` sets it for the test files that it runs. */
 const URL_VARIABLE = "TEST_DATABASE_URL";
 const KEEPER = fileURLToPath(new URL("postgres-keeper.ts", import.meta.url));
 const LOOK_EVERY_MS = 50;
-/** A minute in all. */
+/** A minute in total. */
 const LOOKS = 1_200;
-/** A keeper may be just about to end, so asking once is not enough. */
+/** A keeper may be about to end, so asking once is not enough. */
 const ASK_EVERY = 60;
 
 /** Where Linux keeps files in memory. */
@@ -22,9 +22,9 @@ const ENOUGH_MEMORY = 6 * 2 ** 30;
 const FOLDER = "posthorn-run-";
 
 /**
- * Little memory; all that makes a commit durable stays as in production. Nothing is swept or counted: a
- * database lives for seconds, and to look at each in turn goes on all the time. Each service of the tests
- * that run side by side keeps six connections, and takes up to 28.
+ * Little memory, but commits are as durable as in production. No vacuum, no statistics: databases
+ * live for seconds, and the checks of each would never stop. Each service of the tests that run in
+ * parallel keeps six connections, and takes up to 28.
  */
 export const TEST_SETTINGS = {
   autovacuum: "off",
@@ -33,12 +33,12 @@ export const TEST_SETTINGS = {
   max_wal_size: "256MB",
 };
 
-/** The PostgreSQL of this run of `npm test`; without one, a server that hand-run tests share. */
+/** The PostgreSQL of this `npm test` run; otherwise the server that tests run by hand share. */
 export async function testServerUrl(): Promise<string> {
   return process.env[URL_VARIABLE] ?? (await sharedServerUrl());
 }
 
-/** For the runner of all tests: a server in a folder of its own, and what to add to their environment. */
+/** For the runner of all tests: a server in its own folder, and the variables for the tests. */
 export async function startTestPostgres() {
   const folder = await mkdtemp(join(await placeForFiles(), FOLDER));
   const lock = lockDataDir(folder);
@@ -55,8 +55,8 @@ export async function startTestPostgres() {
 }
 
 /**
- * In memory where there is plenty of it: hundreds of databases are made and dropped, and the making and
- * dropping of their files on a disk takes a fifth of the run.
+ * In memory if there is plenty: hundreds of databases are created and dropped, and doing that with
+ * files on a disk takes a fifth of the run.
  */
 async function placeForFiles(): Promise<string> {
   const isChosen = process.env["TMPDIR"] !== undefined;
@@ -71,26 +71,26 @@ async function placeForFiles(): Promise<string> {
   return MEMORY;
 }
 
-/** Memory that nobody gives back: a run that was killed has left its files. */
+/** Frees the memory that a killed run still occupies with its files. */
 async function forgetKilledRuns(): Promise<void> {
   for await (const name of glob(`${FOLDER}*`, { cwd: MEMORY })) {
     const folder = join(MEMORY, name);
     try {
       lockDataDir(folder).release();
     } catch {
-      continue; // It is another run's, which goes on.
+      continue; // It belongs to another run, which is still going on.
     }
     await rm(folder, { recursive: true, force: true });
   }
 }
 
-/** One per checkout and user, so that a test run by hand waits for initdb only the first time. */
+/** One per checkout and user, so that only the first test run by hand waits for initdb. */
 export function sharedFolder(): string {
   const checkout = createHash("sha256").update(KEEPER).digest("hex").slice(0, 12);
   return join(tmpdir(), `posthorn-test-${userInfo().uid}-${checkout}`);
 }
 
-/** Starts a keeper where none runs. It outlives this process, and ends when nobody uses its server. */
+/** Starts a keeper if none runs. It outlives this process, and ends once its server is unused. */
 async function sharedServerUrl(): Promise<string> {
   for (let look = 0; look < LOOKS; look += 1) {
     const running = await findRunningPostgres(sharedFolder());

@@ -12,14 +12,14 @@ type Options = {
   maxConnections?: number;
 };
 
-/** On a machine that does much else, the first connection takes its time, and so do many rows at once. */
+/** On a busy machine, the first connection takes a while, and so do many rows at once. */
 const PATIENCE_MS = 60_000;
 
-/** Makes and drops the databases of this process, on one connection that does not keep it alive. */
+/** Creates and drops this process's databases, on one connection that does not keep it alive. */
 let administrator: Pool | undefined;
 let template: Promise<string> | undefined;
 
-/** A database of the test's own, migrated, dropped at the end: `await using db = await testDatabase()`. */
+/** A migrated database, dropped at the end: `await using db = await testDatabase()`. */
 export async function testDatabase(options: Options = {}): Promise<TestDatabase> {
   const server = await testServerUrl();
   const admin = (administrator ??= new Pool({
@@ -30,7 +30,7 @@ export async function testDatabase(options: Options = {}): Promise<TestDatabase>
   }));
   const source = options.isEmpty ? "template0" : await (template ??= ensureTemplate(admin, server));
   const name = `test_${randomBytes(8).toString("hex")}`;
-  // As files: through the log it takes half as long again.
+  // By copying files: through the log it would take half as long again.
   await admin.query(`create database ${name} template ${source} strategy file_copy`);
   const url = `${withDatabase(server, name)}?connect_timeout=${PATIENCE_MS / 1_000}`;
   const db = openDatabase({
@@ -49,7 +49,7 @@ export async function testDatabase(options: Options = {}): Promise<TestDatabase>
   };
 }
 
-/** Any number; test processes that need the template wait here for the one that makes it. */
+/** Arbitrary; test processes that need the template wait here for the one that makes it. */
 const TEMPLATE_LOCK = 4_276_221_002;
 
 /** One template per state of the migrations, made once per server. */
@@ -59,7 +59,7 @@ async function ensureTemplate(admin: Pool, server: string): Promise<string> {
   await admin.query("select pg_advisory_lock($1)", [TEMPLATE_LOCK]);
   try {
     if (await databaseExists(admin, name)) return name;
-    // It gets its name when it is whole: a test killed amid a migration leaves no template.
+    // Renamed only when complete: a test killed during migration leaves no template.
     await admin.query("drop database if exists template_new with (force)");
     await admin.query("create database template_new template template0");
     await migrate(withDatabase(server, "template_new"));

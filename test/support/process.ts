@@ -20,10 +20,10 @@ export type ServiceProcess = AsyncDisposable & {
 };
 
 type Settings = Record<string, string>;
-/** How many files and connections it may have open; as many as we may unless given. */
+/** How many files and connections it may have open; by default, our own limit. */
 type Limits = { openFiles?: number };
 
-/** The real service as a process of its own, on a database of the test: to be killed at the worst moment. */
+/** The real service as its own process on the test's database, to be killed at any moment. */
 export async function startService(
   databaseUrl: string,
   settings: Settings | ((port: number) => Settings) = {},
@@ -34,7 +34,7 @@ export async function startService(
     try {
       return await startOn(port, { databaseUrl, settings, limits });
     } catch (error) {
-      // Somebody else may have taken the port that was free a moment ago.
+      // Another process may have taken the port that was free a moment ago.
       if (!String(error).includes(`Port ${port} on `)) throw error;
     }
   }
@@ -109,7 +109,7 @@ async function ready(child: ChildProcess, url: string, output: () => string): Pr
       () => false,
     );
   for (;;) {
-    // Not asked before it says so: fetches in vain take the processors that it starts on.
+    // Not fetched before it says so: needless fetches would slow down its start.
     if (output().includes("is running.") && (await answers())) return;
     if (ended.signal.aborted || performance.now() - began > LIMIT_MS) {
       throw new Error(`The service does not start:\n${output()}`);

@@ -3,9 +3,9 @@ import { once } from "node:events";
 import type { AnyAnswer } from "./answers.ts";
 
 /**
- * Writes octets to a server as they are and reads one answer, or undefined where the server closed
- * without a word. A chunk is written when the one before has left; `isWhole` then says that no more
- * will come. A client that `readsLast` looks for an answer only after everything was written.
+ * Writes bytes to a server unchanged and reads one answer; undefined if the server closed without
+ * one. A chunk is written once the one before has left; `isWhole` then half-closes. A client that
+ * `readsLast` starts to read only after everything was written.
  */
 export async function rawRequest(
   port: number,
@@ -14,7 +14,7 @@ export async function rawRequest(
 ): Promise<AnyAnswer | undefined> {
   const socket = connect(port, "127.0.0.1");
   const received: Buffer[] = [];
-  // A server that has said all it will say may reset what still arrives.
+  // A server that has finished its answer may reset what still arrives.
   socket.on("error", () => {});
   const answered = new Promise<AnyAnswer | undefined>((resolve) => {
     if (readsLast) socket.pause();
@@ -37,7 +37,7 @@ export async function rawRequest(
   return answer;
 }
 
-/** The last whole answer with a length, those of the 100 kind left out. */
+/** The last complete answer with a length, ignoring "100 Continue". */
 function readAnswer(octets: Buffer): AnyAnswer | undefined {
   const text = octets.toString("latin1").replace(/^HTTP\/1\.1 100[^]*?\r\n\r\n/, "");
   const [head = "", ...rest] = text.split("\r\n\r\n");

@@ -4,7 +4,7 @@ import { createServer as createTlsServer, type TlsOptions } from "node:tls";
 
 export type RawServer = AsyncDisposable & {
   port: number;
-  /** Connections so far, and those that are open now. */
+  /** How many connections there were, and those now open. */
   connections: number;
   open: Set<Socket>;
 };
@@ -42,7 +42,7 @@ export async function startRawServer(
   return raw;
 }
 
-/** Calls `answer` with each whole request, as text. */
+/** Calls `answer` with each complete request, as text. */
 export function onRequests(socket: Socket, answer: (request: string, nth: number) => void): void {
   let text = "";
   let nth = 0;

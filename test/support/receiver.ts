@@ -8,7 +8,7 @@ export type Received = {
   path: string;
   headers: Record<string, string>;
   body: Buffer;
-  /** Of the receiver's own clock; the end is when the answer was written. */
+  /** By the receiver's own clock; the end is when the answer was written. */
   arrivedMs: number;
   answeredMs: number | null;
   /** Aborted when its connection ends, or when it is answered. */
@@ -18,22 +18,22 @@ export type Received = {
 export type Answer =
   | number
   | { status: number; headers?: Record<string, string>; body?: string | Buffer }
-  /** Nothing is answered until the test says so. */
+  /** Holds the answer back until the test releases it. */
   | "hold";
 
 export type Receiver = AsyncDisposable & {
   url: string;
   port: number;
   received: Received[];
-  /** What the next POSTs are answered with. */
+  /** How the next POSTs are answered. */
   answer: (received: Received) => Answer | Promise<Answer>;
-  /** Answers everything that is held, and what comes from now on. */
+  /** Answers everything that is held, and later POSTs too. */
   release(status: number): void;
-  /** Resolves once so many have arrived. */
+  /** Resolves once this many have arrived. */
   arrived(count: number): Promise<Received[]>;
 };
 
-/** A client's end: keeps every POST it gets, and answers as the test wishes. */
+/** A client's receiver: keeps every POST, and answers as the test wishes. */
 export async function startReceiver(
   answer: Receiver["answer"] = () => 200,
   host = "127.0.0.1",

@@ -5,7 +5,7 @@ import { unheard } from "./messages.ts";
 
 type Surroundings = Partial<Pick<Parameters<typeof recorder>[0], "clock" | "log" | "rules">>;
 
-/** What writes down the answers and receipts of carriers on one node. */
+/** The recorder of carriers' answers and receipts on one node. */
 export function recorderOf(db: Database, nodeId: string, other: Surroundings = {}): Recorder {
   return recorder({
     db,
@@ -19,7 +19,7 @@ export function recorderOf(db: Database, nodeId: string, other: Surroundings = {
   });
 }
 
-/** What settles messages whose carrier takes nothing, on one node. */
+/** Settles messages whose carrier takes nothing, on one node. */
 export function unattendedOf(db: Database, nodeId: string, inDoubt: "resend" | "fail" = "resend") {
   return {
     db,

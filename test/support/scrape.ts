@@ -3,9 +3,9 @@ import type { TestApi } from "./api.ts";
 type Sample = { name: string; labels: Record<string, string>; value: number };
 
 export type Scrape = {
-  /** The value of the sample with this name and at least these labels; undefined where there is none. */
+  /** The value of the sample with this name and at least these labels; undefined if none. */
   value(name: string, labels?: Record<string, string>): number | undefined;
-  /** Every name that is defined, whether or not it has a value yet. */
+  /** Every name that is defined, even if it has no value yet. */
   names: Set<string>;
   samples: Sample[];
 };
@@ -16,7 +16,7 @@ export async function scrape({ inject }: Pick<TestApi, "inject">): Promise<Scrap
 
 const SAMPLE = /^([a-z_:][\w:]*)(?:\{(.*)\})? (\S+)$/i;
 
-/** Reads the text that Prometheus reads. */
+/** Parses the text that Prometheus reads. */
 export function readScrape(text: string): Scrape {
   const samples = text
     .split("\n")

@@ -1,5 +1,5 @@
 import { secretBox } from "#platform";
 
-/** What the services of tests seal with. */
+/** The key with which the tests' services seal secrets. */
 export const TEST_KEY = Buffer.alloc(32, 7);
 export const TEST_SECRETS = secretBox(TEST_KEY);

@@ -9,9 +9,9 @@ import { makeCarrier } from "./make-carrier.ts";
 import type { TestDatabase } from "./postgres.ts";
 
 type WorldOptions = {
-  /** The SMSCs behind the carriers `c1`, `c2` …, in the order of the default route. */
+  /** The SMSCs behind carriers `c1`, `c2` …, in the order of the default route. */
   smscs?: SmscOptions[];
-  /** Settings of each carrier. */
+  /** The settings of each carrier. */
   settings?: Record<string, unknown>[];
   api?: Parameters<typeof startApi>[0];
 };
@@ -19,7 +19,7 @@ type WorldOptions = {
 export type SendingWorld = AsyncDisposable & {
   api: TestApi;
   smscs: Smsc[];
-  /** Sends and answers the message as it was accepted. */
+  /** Sends and returns the message as it was accepted. */
   send(body: object): Promise<Message>;
   read(messageId: string): Promise<Message>;
   history(messageId: string): Promise<HistoryEntry[]>;
@@ -89,7 +89,7 @@ export async function startSending({
   };
 }
 
-/** Fails by the name of what it waits for, instead of hanging for ever. */
+/** Fails with the name of what it waits for, instead of hanging forever. */
 async function within<Result>(what: string, promise: Promise<Result>): Promise<Result> {
   const late = Promise.withResolvers<never>();
   const cancel = systemClock.timer(LIMIT_MS, () =>

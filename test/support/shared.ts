@@ -1,4 +1,4 @@
-/** One for all of a process: whoever asks first starts it, whoever is last to let go of it ends it. */
+/** One instance per process: the first user starts it, and the last to release it ends it. */
 export function shared<Thing extends AsyncDisposable>(
   start: () => Promise<Thing>,
 ): () => Promise<Thing> {

@@ -1,7 +1,7 @@
 import type { Site } from "./site.ts";
 import type { Tab } from "./tab.ts";
 
-/** The link that the page shows this once; from now on it may be in no answer but that one. */
+/** The link that the page shows only now; from here on, no other answer may contain it. */
 export async function shownLink(
   { secrets }: Site,
   { page }: Tab,
@@ -12,7 +12,7 @@ export async function shownLink(
   return link;
 }
 
-/** Takes what is shown once, and closes its dialog, which then asks nothing more. */
+/** Copies what is shown once and closes its dialog, which then asks nothing more. */
 export async function copyAndClose({ page }: Tab, copy: "Copy link" | "Copy key"): Promise<void> {
   const dialog = page.getByRole("dialog");
   await dialog.getByRole("button", { name: copy }).click();

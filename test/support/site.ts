@@ -14,7 +14,7 @@ import { type TestDatabase, testDatabase } from "./postgres.ts";
 import { type ServiceProcess, startService } from "./process.ts";
 import { TEST_SECRETS } from "./secret-key.ts";
 
-/** Somebody who can sign in. */
+/** A user who can sign in. */
 export type Person = { userId: string; name: string; email: string; password: string };
 
 export type Account = { accountId: string; name: string };
@@ -23,35 +23,35 @@ export type Site = AsyncDisposable & {
   db: TestDatabase;
   service: ServiceProcess;
   url: string;
-  /** What must be in no answer but the one that may hold it. */
+  /** What no answer may contain but the one allowed to. */
   secrets: Secrets;
   account(options?: { name?: string; credits?: number }): Promise<Account>;
   person(name: string, memberships: [Account, MemberRole][], isOperator?: boolean): Promise<Person>;
   key(account: Account, options?: { name?: string; scopes?: readonly Scope[] }): Promise<string>;
-  /** By the API, with a key; answers the message as it was accepted. */
+  /** Sends by the API, with a key; returns the message as it was accepted. */
   send(key: string, message: object): Promise<Message>;
-  /** A browser context of its own, with the guards on; by `url` where it is found under another address. */
+  /** A separate browser context with guards on; `url` is for a site under another address. */
   tab(options?: TabOptions & { url?: string }): Promise<Tab>;
   /** The same, signed in and at a path. */
   signedIn(person: Person, path?: string, options?: TabOptions): Promise<Tab>;
 };
 
-/** Each with the one answer, as `METHOD path`, that may hold it. */
+/** Each secret with the one answer, as `METHOD path`, that may contain it. */
 export type Secrets = Map<string, RegExp>;
 
-/** No address matches: the secret may be in no answer. */
+/** Matches no address: no answer may contain the secret. */
 export const NOWHERE = /(?!)/;
 
-/** For who signs in and then opens a page in a way of their own: nothing of the application is loaded here. */
+/** For tests that sign in and then open a page in their own way: this loads no application. */
 export const NO_PAGE = "/healthz";
 
 type Options = {
   settings?: Record<string, string> | ((port: number) => Record<string, string>);
 };
 
-/** The real process on a database of its own, and a browser before it. */
+/** The real process on its own database, and a browser for it. */
 export async function startSite({ settings }: Options = {}): Promise<Site> {
-  // Before the process, which would build it at the first request, while a test waits for a page.
+  // Before the process starts; it would build at the first request, while a test waits for a page.
   await buildDashboard();
   await using started = new AsyncDisposableStack();
   const db = started.use(await testDatabase());
@@ -64,7 +64,7 @@ export async function startSite({ settings }: Options = {}): Promise<Site> {
   const { browser } = started.use(await shareBrowser());
   const { url } = service;
   const hashing = passwords();
-  // Of everybody: hashing another for each of them would be much of the work.
+  // Shared by everybody: a hash for each person would be much of the work.
   const password = `pass ${randomBytes(9).toString("hex")}`;
   const hashed = hashing.hash(password);
   const secrets: Secrets = new Map([[password, NOWHERE]]);
@@ -146,10 +146,10 @@ export async function startSite({ settings }: Options = {}): Promise<Site> {
 
 type FileOptions = Options & { credits?: number; isOperator?: boolean };
 
-/** For those who ask for nothing of their own: the files of a process have one. */
+/** For files with no settings of their own: one site per process. */
 const shareSite = shared(startSite);
 
-/** What most files begin with: a site, which others may use too, an account, and its owner Ada. */
+/** What most files start with: a site, possibly shared, an account, and its owner Ada. */
 export async function siteOfFile({
   credits = 1_000,
   isOperator = false,
@@ -162,7 +162,7 @@ export async function siteOfFile({
   return { site, account, ada };
 }
 
-/** By the API, as the page would: the sign-in page has tests of its own. */
+/** By the API, as the page would: the sign-in page has its own tests. */
 async function signIn({ page }: Tab, url: string, { email, password }: Person): Promise<void> {
   const answer = await page.request.post(`${url}/console/auth/sign-in`, {
     data: { email, password },

@@ -38,7 +38,7 @@ export function segmentTo(
   };
 }
 
-/** A receipt as a carrier sends it; its text says the rest. */
+/** A receipt as a carrier sends it; its text holds the details. */
 export function receiptSaying(
   text: string,
   given: Partial<ShortMessage<Buffer>> = {},
@@ -55,7 +55,7 @@ export function receiptSaying(
   };
 }
 
-/** Settings of a carrier, those not given at their defaults; without a rate, unless it is asked for. */
+/** Settings of a carrier, with defaults for those not given; no rate limit unless asked for. */
 export function smppSettings(given: Record<string, unknown> = {}): SmppSettings {
   const read = readSmppSettings({ host: "127.0.0.1", system_id: "user", rate: 0, ...given });
   if (read.outcome === "wrong") throw new Error(JSON.stringify(read.faults));
@@ -72,14 +72,14 @@ export function sinkOf(
   return { store: async (batch) => (await store(batch)) ?? [], storedAtMs };
 }
 
-/** Nothing holds back what has its turn. */
+/** Lets every segment leave when it is its turn. */
 export const leaves = () => true;
 
 type WorldOptions = {
   smsc?: SmscOptions;
   settings?: Record<string, unknown>;
   share?: Share;
-  /** Of the carrier; the SMSC has its own in `smsc`. */
+  /** The carrier's clock; the SMSC has its own in `smsc`. */
   clock?: Clock;
   log?: Log;
   store?: Store;
@@ -92,13 +92,13 @@ export type SmppWorld = {
   /** Every receipt that was stored. */
   receipts: Receipt[];
   submit: (recipient?: string, given?: Partial<OutgoingSegment>) => Promise<SubmitOutcome>;
-  /** Resolves when the carrier has room for a submission. */
+  /** Resolves once the carrier has room for a submission. */
   ready: () => Promise<void>;
   receiptArrived: (nth?: number) => Promise<Receipt>;
   [Symbol.asyncDispose](): Promise<void>;
 };
 
-/** An SMSC and a carrier that is connected to it, not yet waited for. */
+/** An SMSC and a carrier that connects to it; does not wait for the connection. */
 export async function smppWorld(options: WorldOptions = {}): Promise<SmppWorld> {
   const smsc = await startSmsc(options.smsc);
   const receipts: Receipt[] = [];
@@ -121,7 +121,7 @@ export async function smppWorld(options: WorldOptions = {}): Promise<SmppWorld> 
     smsc,
     carrier,
     receipts,
-    // Each with a signal of its own: one that thousands listen to looks at all of them for each.
+    // A signal per submission: one with thousands of listeners searches all of them each time.
     submit: (recipient = "4915112345678", given = {}) =>
       carrier.submit(segmentTo(recipient, given), new AbortController().signal, leaves),
     ready: () => until("the carrier has room", () => carrier.room() > 0),

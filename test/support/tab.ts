@@ -7,13 +7,13 @@ export type TabOptions = {
   isPhone?: boolean;
   isDark?: boolean;
   zone?: string;
-  /** Statuses whose line in the browser's console is no fault of ours. */
+  /** Statuses whose line in the browser's console is expected. */
   statuses?: number[];
-  /** The clock of its pages is the test's, from the first page on. */
+  /** The test controls the clock of its pages, from the first page on. */
   hasClock?: boolean;
   /**
-   * For a test that changes what cannot be changed back, such as the clock of its pages. It stands last
-   * in its file: whoever comes after it begins in a browser process that is cold.
+   * For a test that makes changes it cannot undo, such as to its pages' clock. Put it last in its
+   * file: the next test would start in a cold browser process.
    */
   isLast?: boolean;
 };
@@ -26,30 +26,30 @@ export type Tab = AsyncDisposable & {
   /** From now on, answers with these statuses are expected. */
   expect(...statuses: number[]): void;
   /**
-   * On a desktop in light and on a phone in the dark: nothing for axe, and no sideways scroll. What all
-   * lists show alike is looked at once: a list that is late or fails on Credits, one without a match on
+   * Checks light on a desktop and dark on a phone: axe finds nothing, and nothing scrolls sideways.
+   * What all lists share is checked once: late and failed lists on Credits, an empty search on
    * Messages.
    */
   check(state: string): Promise<void>;
-  /** Only whether every text stands out from its ground, as the page looks now. */
+  /** Checks only that all text has enough contrast, as the page looks now. */
   checkContrast(view: string): Promise<void>;
-  /** Within the tab, as a link would: to load the whole application anew costs more than most pages do. */
+  /** Navigates within the tab, like a link: loading the whole application anew is costly. */
   go(address: string): Promise<void>;
-  /** Where pictures are wanted. */
+  /** Takes a picture, if pictures are wanted. */
   picture(name: string): Promise<void>;
-  /** Waits until what has this name, by its label or its words, has the focus. */
+  /** Waits until the element with this label or text has the focus. */
   focusIs(name: string): Promise<void>;
 };
 
 type Deps = { url: string; browser: Browser; secrets: Secrets; seats: Seats };
 
 const HOME_ZONE = "Europe/Paris";
-/** The browser's own line for an answer that is an error. */
+/** The browser's own console line for an answer that is an error. */
 const STATUS_LINE = /^Failed to load resource: the server responded with a status of (\d+)/;
-/** The same where none came, which counts as 0. */
+/** The same if no answer came, which counts as status 0. */
 const NO_ANSWER =
   /^Failed to load resource: net::ERR_INTERNET_DISCONNECTED|^TypeError: Failed to fetch dynamically/;
-/** Longer than any wait on a busy machine; a state that has not come by then does not come. */
+/** Longer than any wait on a busy machine: a state that is not there by then will not come. */
 const WAIT_MS = 120_000;
 
 /** A page with the guards on: whatever they find fails the test when the tab closes. */
@@ -73,7 +73,7 @@ export async function openTab(deps: Deps, options: TabOptions = {}): Promise<Tab
       await watch.settle();
       if (options.isLast) await context.close();
       else await leaveSeat(deps, options, seat);
-      // Also where the test failed before: then only its own error is reported.
+      // Written even if the test failed before, as then only its own error is reported.
       for (const fault of watch.faults) process.stderr.write(`${fault}\n`);
       assert.deepEqual(watch.faults, [], "the browser reports faults");
     },
@@ -81,14 +81,14 @@ export async function openTab(deps: Deps, options: TabOptions = {}): Promise<Tab
 }
 
 /**
- * A context, and a page in it that no test sees. What that one opens shares its process, where the
- * site's code is compiled and warm already: a process of its own costs more than most tests do in it.
+ * A context, and a page in it that no test sees. Pages that it opens share its process, where the
+ * site's code is already compiled and warm: a new process costs more than most tests do in it.
  */
 type Seat = { context: BrowserContext; anchor: Page };
-/** Those that nobody sits in, by where they are. */
+/** Free seats, by their place. */
 export type Seats = Map<string, Seat[]>;
 
-/** The zone can only be given to all pages of a context; of the rest each page has its own. */
+/** The zone belongs to the context; everything else can differ from page to page. */
 function placeOf({ url }: Deps, { zone = HOME_ZONE }: TabOptions): string {
   return JSON.stringify([url, zone]);
 }
@@ -127,7 +127,7 @@ async function openPage({ context, anchor }: Seat, options: TabOptions): Promise
   return page;
 }
 
-/** As nobody had been there: without pages, cookies and what was kept. */
+/** Resets the context: no pages, no cookies, no storage. */
 async function leaveSeat(deps: Deps, options: TabOptions, seat: Seat): Promise<void> {
   const { seats } = deps;
   const place = placeOf(deps, options);
@@ -180,7 +180,7 @@ function guard(page: Page, { url, secrets }: Deps, expected: Set<number>) {
   return { faults, requests, expected, settle };
 }
 
-/** Headers and body of an answer that can hold a secret; a stream has no end to wait for. */
+/** The headers and body of an answer that may contain a secret; a stream has no end to wait for. */
 async function contentOf(response: Response) {
   const headers = await response.allHeaders().catch((): Record<string, string> => ({}));
   const type = headers["content-type"] ?? "";
@@ -190,7 +190,7 @@ async function contentOf(response: Response) {
   return { method, address: response.url(), content: `${JSON.stringify(headers)}\n${body}` };
 }
 
-/** An answer whose body the page never reads does not end; nobody can have seen a secret in it. */
+/** An answer whose body the page never reads does not end, and nobody can see a secret in it. */
 const BODY_MS = 2_000;
 
 function bodyOf(response: Response): Promise<string> {

@@ -3,21 +3,21 @@ import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
 export type TcpProxy = AsyncDisposable & {
   port: number;
-  /** What the server says from now on is read and kept back; nothing is closed. */
+  /** From now on, reads the server's replies but keeps them back; closes nothing. */
   withholdReplies(): void;
-  /** Neither way lets anything pass, nothing is closed: a cable pulled out. */
+  /** Nothing passes in either direction, nothing is closed: like a pulled cable. */
   hold(): void;
-  /** Lets everything pass again, first of all what was kept back. */
+  /** Lets everything pass again, starting with what was kept back. */
   release(): void;
-  /** Ends every connection at once, without a goodbye. */
+  /** Ends every connection at once, without a clean close. */
   cut(): void;
-  /** New connections are refused, or again accepted. */
+  /** Refuses new connections, or accepts them again. */
   refuse(isRefusing: boolean): void;
-  /** Every chunk, either way, arrives this much later. */
+  /** Delays every chunk, in both directions. */
   delay(ms: number): void;
-  /** Resolves with the octets of the next chunk that a client sends and `wanted` picks. */
+  /** Resolves with the first chunk from a client that `wanted` accepts. */
   clientSent(wanted: (chunk: Buffer) => boolean): Promise<Buffer>;
-  /** Resolves when the server has answered something that is being withheld. */
+  /** Resolves once a reply of the server has been withheld. */
   replyWithheld(): Promise<void>;
 };
 

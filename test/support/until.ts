@@ -1,12 +1,12 @@
 import { LIMIT_MS } from "./eventually.ts";
 
-/** After these, whoever is waited for needs the processor more. */
+/** After so many turns, pauses, to leave the processor to what it waits for. */
 const TURNS = 100;
 const PAUSE_MS = 5;
 
 /**
- * Resolves when the condition holds, looking again after every turn of the event loop, and after a
- * while less often: for states that no event announces. Fails by the name of what it waits for.
+ * Resolves when the condition holds; checks after every turn of the event loop, later less often.
+ * For states that no event announces. If it fails, the error names what it waited for.
  */
 export async function until(what: string, condition: () => boolean): Promise<void> {
   const startMs = performance.now();
@@ -18,7 +18,7 @@ export async function until(what: string, condition: () => boolean): Promise<voi
   }
 }
 
-/** Lets whatever is on its way arrive, before a test says that nothing did. */
+/** Lets everything on its way arrive, before a test asserts that nothing did. */
 export async function quiet(): Promise<void> {
   for (let turn = 0; turn < 30; turn += 1) {
     await new Promise<void>((resolve) => setImmediate(resolve));

@@ -23,7 +23,7 @@ import { TEST_SECRETS } from "./secret-key.ts";
 import { unheard } from "./messages.ts";
 
 type WorkerOptions = Parameters<typeof testEgress>[0] & {
-  /** Of one attempt; long where a receiver is to hold its slot as long as the test wants. */
+  /** The limit of one attempt; long if a receiver is to hold its slot until the test ends it. */
   deadlineMs?: number;
   clock?: Clock;
 };
@@ -31,7 +31,7 @@ type WorkerOptions = Parameters<typeof testEgress>[0] & {
 export type Worker = AsyncDisposable & {
   loop: DeliveryLoop;
   lanes: Lanes;
-  /** The names of receivers that it knew to be healthy when it began. */
+  /** The names of receivers that it knew to be healthy when it started. */
   recalled: string[];
   scrape(): Promise<Scrape>;
 };
@@ -40,29 +40,29 @@ export type WebhookWorld = AsyncDisposable & {
   db: TestDatabase;
   accountId: string;
   secrets: SecretBox;
-  /** The live secrets of an account, the newest first. */
+  /** The live secrets of an account, newest first. */
   signingSecrets(accountId?: string): Promise<string[]>;
   newAccount(): Promise<string>;
-  /** A message that is QUEUED. */
+  /** Creates a QUEUED message. */
   message(options: { url: string | null; accountId?: string }): Promise<string>;
-  /** Moves a message on, as a carrier's answer or receipt does. */
+  /** Moves a message on, as a carrier's answer or receipt would. */
   move(messageId: string, to: ToldStatus): Promise<void>;
-  /** Messages that became SENT just now; with `attempts`, their webhooks were tried before. */
+  /** Messages that just became SENT; with `attempts`, their webhooks have been tried before. */
   sent(
     count: number,
     options: { url: string; accountId?: string; attempts?: number },
   ): Promise<string[]>;
-  /** One for each of these addresses. */
+  /** One message for each of these addresses. */
   sentTo(urls: string[], options?: { accountId?: string; attempts?: number }): Promise<string[]>;
-  /** A node that delivers. */
+  /** A node that delivers webhooks. */
   worker(options?: WorkerOptions): Worker;
-  /** Once so many deliveries wait for another attempt, makes them due, as if their time had come. */
+  /** Once this many deliveries wait for a retry, makes them due at once. */
   hurry(count: number): Promise<void>;
-  /** Makes every lease run out, as if their holders had been silent for long. */
+  /** Expires every lease, as if the holders had long been silent. */
   expireLeases(): Promise<void>;
-  /** Resolves once so many deliveries are left. */
+  /** Resolves once this many deliveries are left. */
   left(count: number): Promise<void>;
-  /** Resolves once the statement answers a row that `holds`. */
+  /** Resolves once the statement returns a row whose `holds` is true. */
   until(what: string, condition: Sql): Promise<void>;
   attempts(messageId?: string): Promise<AttemptEntry[]>;
 };
@@ -254,7 +254,7 @@ export async function webhookWorld(given: { db?: TestDatabase } = {}): Promise<W
   };
 }
 
-/** The lane of an account's way to a URL, as a parameter. */
+/** The lane of an account and a URL, as a query parameter. */
 export function laneOf(accountId: string, url: string): string {
   return hostKeyOf(accountId, url).toString();
 }
