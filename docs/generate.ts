@@ -1,6 +1,6 @@
 /**
- * `npm run generate`: writes the reference pages, the OpenAPI document, the SDK's types and
- * migrations/schema.sql anew. A test fails when one of them is out of date.
+ * `npm run generate`: regenerates the reference pages, the OpenAPI document, the SDK's types and
+ * migrations/schema.sql. A test fails if one of them is out of date.
  */
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";

@@ -37,7 +37,7 @@ test("every metric that alerts and dashboard name exists, and has the labels the
   }
 });
 
-/** One that has sent, refused, failed and told, so that every metric has values and so labels. */
+/** A node that has sent, refused, failed and posted, so that all metrics have values and labels. */
 async function scrapeBusyNode(): Promise<Scrape> {
   await using collector = await startCollector();
   await using receiver = await startReceiver();
@@ -68,7 +68,7 @@ function expressions(): string[] {
   return [...inAlerts, ...inPanels].map((text = "") => text);
 }
 
-/** What Prometheus adds to every sample, or makes out of a histogram. */
+/** Labels that Prometheus adds to every sample, or derives for histograms. */
 const GIVEN = new Set(["instance", "job", "le"]);
 
 function labelsIn(expression: string): string[] {
@@ -85,7 +85,7 @@ function metricsIn(text: string): string[] {
   return [...text.matchAll(/\bposthorn_[a-z0-9_]+/g)].map(([name]) => name);
 }
 
-/** Histograms show three series under names of their own. */
+/** A histogram has three series, with names of their own. */
 function base(name: string): string {
   return name.replace(/_(?:bucket|sum|count)$/, "");
 }

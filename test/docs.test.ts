@@ -15,12 +15,12 @@ const ROOT = join(import.meta.dirname, "..");
 const read = (path: string) => readFileSync(join(ROOT, path), "utf8");
 
 const pages = globSync("{*.md,{docs,deploy,sdk,bench}/**/*.md}", { cwd: ROOT });
-/** Sentences that tell people what to run stand in the code, too. */
+/** The code also contains sentences that tell people what to run. */
 const sources = globSync("server/**/*.ts", { cwd: ROOT });
 
 type Line = { path: string; words: string[] };
 
-/** What follows the program's name, until the command ends. */
+/** What follows the program's name, up to the end of the command. */
 function commandLines(program: string, paths: readonly string[]): Line[] {
   const pattern = new RegExp(`${program}((?: (?:"[^"\\n]*"|[^\\s\`'"|&<>();#]+))*)`, "g");
   return paths.flatMap((path) =>
@@ -43,7 +43,7 @@ test("every posthorn command that a page or a sentence names exists, with the op
   const lines = commandLines("npx posthorn", [...pages, ...sources]);
 
   const problems = lines.flatMap(({ path, words }) => {
-    // The program itself, or a place for any command.
+    // The bare program, or a placeholder for any command.
     if (words.length === 0 || /^(?:…|X|COMMAND)$/.test(words[0] ?? "")) return [];
     const command = findCommand(commands, words);
     if (!command) return [`${path}: there is no posthorn ${words.join(" ")}`];

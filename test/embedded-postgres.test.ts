@@ -9,14 +9,14 @@ import { ask, type DataFolder, dataFolder } from "./support/data-folder.ts";
 const IS_ROOT = process.geteuid?.() === 0;
 const NOBODY = { uid: 65_534, gid: 65_534 };
 
-/** A cluster for the tests that leave it as it was; the others take a copy, which spares initdb. */
+/** A cluster for tests that leave it unchanged; the others copy it, which saves an initdb. */
 let made: DataFolder;
-/** What its first start left in it. */
+/** The files that its first start created in it. */
 let names: string[];
 
 before(async () => {
   made = await dataFolder();
-  // As a start leaves it that was cut short while it made the cluster.
+  // The remains of a start that was interrupted while creating the cluster.
   await mkdir(join(made.path, "postgresql.new", "base"), { recursive: true });
   await using first = await made.start();
   assert.equal(first.isNew, true);
@@ -179,7 +179,7 @@ test(
   },
 );
 
-/** Only root can, and only where the checkout is open to others. */
+/** Possible only for root, and if other users can read the checkout. */
 function canBeNobody(): boolean {
   if (!IS_ROOT) return false;
   const { status } = spawnSync(process.execPath, ["--check", import.meta.filename], { ...NOBODY });

@@ -33,7 +33,7 @@ const PROGRAM = `
   }
 `;
 
-/** Makes the launcher believe that it runs on this version and machine. */
+/** Makes the launcher believe that it runs on this version and architecture. */
 function pretend(version: string, arch: string = process.arch): string[] {
   const code = `Object.defineProperties(process, { versions: { value: { ...process.versions, node: "${version}" } }, arch: { value: "${arch}" } })`;
   return ["--import", `data:text/javascript,${encodeURIComponent(code)}`];
@@ -187,7 +187,7 @@ test("a link to Node that npm took away again is there once the program is built
 
 /** `file` is run by with-node.mjs in place of the launcher. */
 type LaunchOptions = { node?: readonly string[]; throughShell?: boolean; file?: string };
-/** The launcher with a program of one file, in a folder of its own. */
+/** The launcher with a one-file program, in a folder of its own. */
 async function smallProject({ hasNode = true } = {}) {
   const folder = await mkdtemp(join(tmpdir(), "posthorn launcher "));
   const nodeFolder = join(dirname(process.execPath), "..");
@@ -212,7 +212,7 @@ async function smallProject({ hasNode = true } = {}) {
       const { NODE_COMPILE_CACHE: _, ...env } = process.env;
       if (!throughShell) return spawn(command[0] ?? "", command.slice(1), { env });
       env["npm_lifecycle_event"] = "start";
-      // Something to do afterwards keeps every shell from becoming the program.
+      // A command afterwards keeps every shell from replacing itself by the program.
       return spawn("sh", ["-c", '"$@"; true', "sh", ...command], { env });
     },
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),

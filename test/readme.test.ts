@@ -16,12 +16,12 @@ const ROOT = join(import.meta.dirname, "..");
 const readme = readFileSync(join(ROOT, "README.md"), "utf8");
 
 const blocks = [...readme.matchAll(/^```sh\n([\s\S]*?)^```/gm)].map(([, block = ""]) => block);
-/** What stands between the words, in the order of the page. */
+/** The commands within the prose, in the order of the page. */
 const asides = new Set(
   [...readme.matchAll(/`(npx posthorn [^`\n]+)`/g)].map(([, line = ""]) => line),
 );
 
-/** npx itself takes longer than most commands; it starts those that go on. */
+/** npx takes longer than most commands do; it is used only for those that keep running. */
 const QUICK_NPX = 'npx() { shift; node bin/posthorn.mjs "$@"; }';
 
 test("every command of the README does what the page says", async () => {
@@ -30,7 +30,7 @@ test("every command of the README does what the page says", async () => {
     [...asides].find((line) => line.startsWith(`npx posthorn ${name}`)),
   );
   await using started = new AsyncDisposableStack();
-  // That of the run: the one that comes along takes longer to make, and `test/cli/embedded.test.ts` does.
+  // Not the embedded one, which takes longer and is covered by `test/cli/embedded.test.ts`.
   const { url } = started.use(await testDatabase());
   const receiver = started.use(await startReceiver());
   const surroundings = {
@@ -53,7 +53,7 @@ test("every command of the README does what the page says", async () => {
     return spawn("bash", ["-euo", "pipefail", "-c", here], { cwd: ROOT, env });
   }
 
-  /** One that goes on until the test has ended; resolves when it says that it is there. */
+  /** A command that runs until the test ends; resolves when its output shows that it is up. */
   async function leaveRunning(commands: string, isThere: RegExp): Promise<void> {
     const child = shell(`exec ${commands}`);
     const ended = once(child, "exit");

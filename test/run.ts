@@ -18,10 +18,10 @@ const ROOT = join(import.meta.dirname, "..");
 const BIN = join(ROOT, "node_modules", ".bin");
 const CACHE = join(ROOT, "node_modules", ".cache");
 process.env["PATH"] = [BIN, process.env["PATH"]].join(delimiter);
-// Hundreds of processes load the same modules; they are compiled once.
+// Hundreds of processes load the same modules: compile them once.
 process.env["NODE_COMPILE_CACHE"] ??= join(CACHE, "compiled");
 
-/** All at once, each on one thread: more threads would each derive the same types anew. */
+/** All at once, each on one thread: more threads would each derive the same types again. */
 const checks = [
   ["lint", "oxlint", "--type-aware", "--deny-warnings", "."],
   ["types of the dashboard", "tsc", ...typesOf("dashboard")],
@@ -29,7 +29,7 @@ const checks = [
   ["dead code", "knip", "--no-progress"],
   ["format", "oxfmt", "--check", "."],
 ] as const;
-/** Beside them, once: else each test file that finds it missing would fetch or build it, and the others wait. */
+/** Once, beside the checks: otherwise test files would find them missing, and wait. */
 const preparations = [
   ["browser for the tests", findBrowser],
   ["dashboard", buildDashboard],
@@ -39,15 +39,15 @@ const ONE_THREAD = { GOMAXPROCS: "1" };
 
 /** More than there are cores: most files wait for processes, sockets and clocks. */
 const CONCURRENCY = 4;
-/** A test that never ends does not hold up the run for ever. */
+/** A test that never ends must not hold up the run forever. */
 const LIMIT_MS = 30 * 60_000;
 
-/** The tests that stand beside the code of a room; one process runs them all. */
+/** The tests beside a room's code; one process runs them all. */
 const ROOM = /^(?:contract|sdk|dashboard|server\/\w+)(?=\/)/;
 
 /**
  * How many files of a folder one process runs, and by which share of the run the last is started:
- * what takes minutes must not be what all else waits for.
+ * the run must not end up waiting for a file that takes minutes.
  */
 const FOLDERS: Record<string, { perProcess: number; within: number }> = {
   "test/browser": { perProcess: 6, within: 0.25 },
@@ -59,7 +59,7 @@ const FOLDERS: Record<string, { perProcess: number; within: number }> = {
 
 const wanted = process.argv.slice(2);
 if (wanted.length === 0) {
-  // The checks are started first: unpacking a browser borrows the name of the temporary folder.
+  // Checks start first: unpacking a browser temporarily changes TMPDIR.
   const passed = await Promise.all([
     ...checks.map(([name, ...command]) => told(name, () => isClean(command))),
     ...preparations.map(([name, prepare]) => told(name, () => isReady(prepare))),
@@ -68,13 +68,13 @@ if (wanted.length === 0) {
 }
 const files = await testFiles(wanted);
 if (files.length === 0) {
-  // Without a file, node would look for tests of its own, and run them all.
+  // Without a file, node would search for tests by itself and run them all.
   process.stderr.write(`No test's path begins with ${wanted.join(" or ")}.\n`);
   process.exit(1);
 }
 process.exitCode = await runTests(files);
 
-/** What another run found out is kept: without a change, a fifth of the work is left. */
+/** Keeps the results of the previous run: without changes, a fifth of the work is left. */
 function typesOf(project: string): string[] {
   const kept = join(CACHE, `${project === "." ? "all" : project}.tsbuildinfo`);
   return [
@@ -88,7 +88,7 @@ function typesOf(project: string): string[] {
   ];
 }
 
-/** Says how it went, and how long it took. */
+/** Reports how it went, and how long it took. */
 async function told(name: string, work: () => Promise<boolean>): Promise<boolean> {
   const began = performance.now();
   const passed = await work();
@@ -132,7 +132,7 @@ async function testFiles(prefixes: string[]): Promise<string[]> {
 async function runTests(files: string[]): Promise<number> {
   await using postgres = await startTestPostgres();
   Object.assign(process.env, postgres.environment);
-  // Of this run alone: another beside it may run other tests of the same folders.
+  // For this run alone: a parallel run may run other tests of the same folders.
   const folder = join(CACHE, `tests-${process.pid}`);
   const processes = mixed(await joined(files, folder));
   const signal = AbortSignal.timeout(LIMIT_MS);
@@ -146,12 +146,12 @@ async function runTests(files: string[]): Promise<number> {
   return failures === 0 ? 0 : 1;
 }
 
-/** A file to start, and where its tests are from. */
+/** A file to start, and the folder that its tests come from. */
 type Process = { file: string; from: string };
 
 /**
- * Several files of a room or a folder are run by one, each as a suite of its own: to start a process
- * and let it warm up costs more than most of them do.
+ * One process runs several files of a room or folder, each as a suite: starting and warming up a
+ * process costs more than most of them do.
  */
 async function joined(files: string[], folder: string): Promise<Process[]> {
   await mkdir(folder, { recursive: true });
@@ -171,14 +171,14 @@ function placeOf(file: string): string {
   return ROOM.exec(file)?.[0] ?? dirname(file);
 }
 
-/** As cards are: neighbours by name are often alike, and long ones should not meet. */
+/** Deals files like cards: neighbours by name are often alike, and long ones should not meet. */
 function dealt(files: string[], from: string): string[][] {
   const perProcess = FOLDERS[from]?.perProcess ?? (ROOM.test(`${from}/`) ? files.length : 1);
   const hands = Math.ceil(files.length / perProcess);
   return [...Map.groupBy(files, (file) => files.indexOf(file) % hands).values()];
 }
 
-/** So that all files of a process have one, also where the next begins when all before have ended. */
+/** Gives all files of a process one browser, even if each ends before the next begins. */
 function holdingBrowser(): string {
   return `import { after } from "node:test";
 import { shareBrowser } from ${JSON.stringify(import.meta.resolve("./support/browser.ts"))};
@@ -196,8 +196,8 @@ function suitesOf(files: string[]): string {
 }
 
 /**
- * Each folder spread over the whole run: the browser's files keep the cores busy and those of other
- * folders mostly wait, so side by side they fill each other's gaps.
+ * Spreads each folder over the whole run: the browser's files keep the cores busy and the others
+ * mostly wait, so they complement each other.
  */
 function mixed(processes: Process[]): string[] {
   const placed = [...Map.groupBy(processes, ({ from }) => from)].flatMap(([from, members]) => {

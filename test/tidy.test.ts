@@ -73,7 +73,7 @@ const owners: Record<string, string> = {
 
 type Source = { path: string; room: string; text: string };
 
-/** Everything that is shipped, tests left out. Files directly in server/ tie the rooms together. */
+/** All shipped sources, without tests. Files directly in server/ tie the rooms together. */
 const sources: Source[] = globSync("{contract,server}/**/*.ts", { cwd: ROOT })
   .filter((path) => !path.endsWith(".test.ts"))
   .map((path) => ({ path, room: roomOf(path), text: readFileSync(join(ROOT, path), "utf8") }));
@@ -94,7 +94,7 @@ test("no file leaves its folder upwards by a relative path", () => {
   assert.deepEqual(problems, []);
 });
 
-/** Proves that the rooms agree, so it reads the tables of all of them, and writes none. */
+/** It proves that the rooms agree, so it reads the tables of all of them, and writes none. */
 const AUDIT = "server/cli/audit/";
 
 test("a table is named only in the SQL of the room that owns it", () => {
@@ -169,8 +169,8 @@ function reach(room: string): Set<string> {
 }
 
 /**
- * The texts of `sql` templates, nested ones too, each with a \0 for a value: prose in comments may
- * speak of any table.
+ * The texts of `sql` templates, nested ones too, with \0 for each value. Comments are left out:
+ * they may name any table.
  */
 function sqlTexts(text: string): string[] {
   const texts: string[] = [];
@@ -182,7 +182,7 @@ function sqlTexts(text: string): string[] {
   }
 }
 
-/** Adds the text of the template that begins at `at`, after those nested in it; answers its end. */
+/** Adds the text of the template that begins at `at`, after those nested in it; returns its end. */
 function readTemplate(text: string, at: number, texts: string[]): number {
   let own = "";
   for (let here = at; here < text.length; here += 1) {
@@ -200,7 +200,7 @@ function readTemplate(text: string, at: number, texts: string[]): number {
   return assert.fail(`A template does not end: ${text.slice(at, at + 80)}`);
 }
 
-/** Passes over the code of a value; answers where its closing brace is. */
+/** Skips the code of a value; returns the position of its closing brace. */
 function readValue(text: string, at: number, texts: string[]): number {
   let depth = 1;
   for (let here = at; here < text.length; here += 1) {

@@ -12,7 +12,7 @@ import { newId, sql, systemClock } from "#platform";
 import { type Person, startConsole, type TestConsole } from "../support/console.ts";
 import { makeKey } from "../support/make-key.ts";
 
-/** Two accounts: one has something of every kind, the other's owner and key ask for it. */
+/** Two accounts: one has something of every kind; the other's owner and key ask for it. */
 let site: TestConsole;
 let mine: { person: Person; accountId: string; key: string };
 let foreign: Record<string, string>;
@@ -26,7 +26,7 @@ before(async () => {
 });
 after(() => site[Symbol.asyncDispose]());
 
-/** One of everything that has an id, by the name that paths give it. */
+/** One of everything that has an id, under its name in paths. */
 async function fill({ member, accountId, db }: TestConsole): Promise<Record<string, string>> {
   const owner = await member("owner");
   const { userId } = await member("viewer");

@@ -82,8 +82,8 @@ function attemptThatEnded(ended: string, step: number): string {
 const OTHER = "(select account_id from accounts where name = 'Other')";
 
 /**
- * By the invariant that they break: changes that no code of ours would make. What the database forbids, a
- * hand with enough rights can do.
+ * Changes that none of our code would make, by the invariant that they break. If the database
+ * forbids one, a person with enough rights could still make it.
  */
 const planted: Record<string, Record<string, string>> = {
   I1: {
@@ -236,7 +236,7 @@ test("a rule goes through each table once, also where all messages are of one ac
 
 const MANY = 2000;
 const ANOTHER_ID = "(left(o.message_id::text, 18) || right(gen_random_uuid()::text, 18))::uuid";
-/** Counted as in a service: more than they are here, and by partition, never as a whole. */
+/** Planner statistics as in a service: for more rows than here, and per partition. */
 const MANY_OF_ONE_ACCOUNT = `
   set local track_functions = 'all';
   insert into messages
@@ -256,7 +256,7 @@ const MANY_OF_ONE_ACCOUNT = `
   delete from pg_statistic where starelid = 'messages'::regclass;
   update pg_class set reltuples = 3000 * reltuples where relname ~ '^(messages_2|ledger$)'`;
 
-/** Runs statements, and notes how many pairs of rows each join looked at in vain. */
+/** Runs statements, and records how many pairs of rows each join compared in vain. */
 function explaining(tx: Transaction, compared: number[]): Transaction {
   return {
     ...tx,
@@ -269,7 +269,7 @@ function explaining(tx: Transaction, compared: number[]): Transaction {
   };
 }
 
-/** The audit as it is after a change, which is then taken back. */
+/** The audit after a change, which is then rolled back. */
 async function afterPlanting(
   statements: string,
   run = (tx: Transaction) => auditWithin(tx, { isDrained: true }),
@@ -289,7 +289,7 @@ async function afterPlanting(
   return found ?? assert.fail("the audit did not run");
 }
 
-/** One message in each way of life, made by the code that makes them in the service. */
+/** One message in each state, made by the code that the service uses. */
 async function fillWithGoodData(db: TestDatabase): Promise<void> {
   const now = clock.now();
   const secrets = secretBox(Buffer.alloc(32, 1));

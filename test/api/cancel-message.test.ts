@@ -145,7 +145,7 @@ test("from the moment a message is found to wait until it is canceled, no sender
       select message_id from messages where message_id = ${messageId} for no key update`);
     const asked = cancel(messageId, account);
     await somebodyWaits(api.db);
-    // As a claim does it.
+    // The same lock as when messages are claimed.
     const free = await api.db.query(sql`
       select message_id from send_queue where message_id = ${messageId} for update skip locked`);
     return { canceling: asked, taken: free };
@@ -183,7 +183,7 @@ test("a message that carriers have refused so far can be canceled while it waits
 
 type Submitted = { messageId: string; outcome: string | null; inDoubtAt: Date | null };
 
-/** Its first segment was handed over, and the message waits again. */
+/** Submits the first segment; the message waits again. */
 async function submitted(
   { accountId }: TestKey,
   { messageId, outcome, inDoubtAt }: Submitted,

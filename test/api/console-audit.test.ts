@@ -12,7 +12,7 @@ type World = { console: TestConsole; owner: Person; A: string };
 const tokenOf = (link: string) => new URL(link).hash.replace("#token=", "");
 const SIMULATOR = "01900000-0000-7000-8000-000000000001";
 
-/** Makes each operation succeed once. What ends the session of the caller stands last. */
+/** Makes each operation succeed once. Operations that end the caller's session come last. */
 const ARRANGED: Record<string, Arrange> = {
   async createKey() {
     return { body: { name: "x", scopes: ["messages:send"] } };
@@ -131,10 +131,10 @@ const ARRANGED: Record<string, Arrange> = {
   signOut: () => ({}),
 };
 
-/** Told by the test of the set-up: it needs an installation without an operator. */
+/** Covered by the test of the setup, which needs an installation without an operator. */
 const ELSEWHERE = new Set(["completeSetup"]);
 
-/** A delivery that has ended, without a receiver. */
+/** A delivery that has ended, to a receiver that does not exist. */
 async function failedDelivery({ console, owner, A }: World): Promise<string> {
   const body = { recipient: "4915112345678", text: "x", callbackUrl: "http://127.0.0.1:65530/" };
   const { messageId } = (await owner.post(`${A}/messages`, body)).json();

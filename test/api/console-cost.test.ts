@@ -22,7 +22,7 @@ const ANYTHING = {
   before: null,
 };
 
-/** Webhooks delivered over some weeks, and an audit log in which two entries are rare. */
+/** Webhooks delivered over some weeks, and an audit log with two rare entries. */
 before(async () => {
   await db.query(sql`
     select keep_attempt_partitions(day, interval '60 days')
@@ -47,7 +47,7 @@ before(async () => {
   await db.query(rawSql("vacuum analyze"));
 });
 
-/** Runs statements and notes every node of their plans. */
+/** Runs statements and records every node of their plans. */
 function explaining(nodes: PlanNode[]): Queryable {
   return {
     async query<Row extends object>(statement: Sql): Promise<Row[]> {

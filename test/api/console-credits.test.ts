@@ -16,7 +16,7 @@ const shared = consoleOfFile();
 test("balance, last row, sum of the ledger and the API agree, and a month's CSV sums to its change", async () => {
   const console = await shared.another();
   const operator = await console.member("owner", { isOperator: true });
-  // Of another account, whose entries are none of this one's.
+  // Another account: none of its entries may show up in this one.
   await console.createAccount();
   const A = `/console/accounts/${console.accountId}`;
   const send = () => operator.post(`${A}/messages`, { recipient: "4915112345678", text: "Hello" });
@@ -85,7 +85,7 @@ test("months share the ledger out without gap or overlap, though clocks differ",
   const console = await shared.another();
   const viewer = await console.member("viewer");
   const A = `/console/accounts/${console.accountId}`;
-  // Entries around the turn of a month, out of order by a few seconds, as two nodes may write them.
+  // Entries around the turn of a month, a few seconds out of order, as two nodes may write them.
   await console.db.query(sql`
     with times (n, at) as (
       values (1, '2026-10-31T23:59:50Z'::timestamptz), (2, '2026-11-01T00:00:02Z'), (3, '2026-10-31T23:59:58Z'),

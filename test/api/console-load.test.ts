@@ -10,7 +10,7 @@ after(() => console[Symbol.asyncDispose]());
 const { db, accountId } = console;
 const A = `/console/accounts/${accountId}`;
 
-/** What is asked while nobody can read the table; its answers come when `until` is over. */
+/** Asks while nobody can read the table; the answers come once `until` is over. */
 function whileLocked<Answers>(
   table: string,
   ask: () => { asked: Answers; until: Promise<unknown> },

@@ -374,7 +374,7 @@ test("a message that waits tells for which carrier, and that it is down or pause
   assert.deepEqual(paused, [{ carrier: "lost", away: "paused" }, null]);
 });
 
-/** What a node reports of a carrier that it cannot reach. */
+/** What a node reports about a carrier that it cannot reach. */
 const NOT_BOUND = {
   state: "down",
   links: [],

@@ -78,7 +78,7 @@ test("everything wrong with a request is named at once, each field by its own na
   const A = `/console/accounts/${console.accountId}`;
   const { link } = (await operator.post(`${A}/invitations`, { role: "viewer" })).json();
   const token = new URL(link).hash.replace("#token=", "");
-  // The form of a time, but in the year 10000 of UTC.
+  // Has the form of a time, but is in the year 10000 in UTC.
   const late = "9999-12-31T23:59:59-01:00";
   const wrong = async (answer: ReturnType<Person["get"]>) => {
     const { details } = (await answer).json().error;
@@ -334,7 +334,7 @@ test("the limits in force are told where they were never set, also of a carrier 
 test("a carrier's links, its error codes, late receipts, doubts and reconnects, and why it is down, are told to operators", async () => {
   await using smsc = await startSmsc({
     answer: ({ recipient }) => (recipient.endsWith("2") ? "refuse" : "accept"),
-    // The second comes when the first has ended the message.
+    // The second receipt comes when the first one has already ended the message.
     receipts: { states: ["DELIVRD", "UNDELIV"] },
   });
   await using console = await startConsole({ settings: { ROLES: "api,sender,dashboard" } });

@@ -16,7 +16,7 @@ const ANOTHER = "$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAA";
 const clock = movableClock();
 const shared = consoleOfFile({ clock });
 
-/** The answer to a request which has judged what it was given when the change is made. */
+/** The answer to a request whose input was already judged when the change is made. */
 async function answerAfter(
   { userId, request }: { userId: string; request: () => Promise<Answer> },
   change: (tx: Transaction) => Promise<unknown>,
@@ -31,7 +31,7 @@ async function answerAfter(
   return answer;
 }
 
-/** What a change and a reset of the password do. */
+/** What changing or resetting a password does. */
 async function replacePassword(tx: Transaction, userId: string): Promise<void> {
   await setPassword(tx, userId, ANOTHER);
   await endSessionsOf(tx, userId);
@@ -160,7 +160,7 @@ test("of two resets of a password at once, the second finds its link withdrawn",
   assert.equal(await passwordOf(userId), ANOTHER);
 });
 
-/** Switches the second factor on, and answers its seed; a code may be given anew. */
+/** Switches the second factor on and returns its seed; a new code may then be given. */
 async function enrol({ post }: Person): Promise<string> {
   const { secret } = (await post("/console/auth/second-factor/enrol")).json();
   await post("/console/auth/second-factor/confirm", { code: codeOf(secret, clock.now()) });

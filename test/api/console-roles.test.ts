@@ -5,13 +5,13 @@ import { sql } from "#platform";
 import { consoleOfFile, PASSWORD, type Person, type TestAccount } from "../support/console.ts";
 import { held, somebodyWaits } from "../support/locks.ts";
 
-/** Last, because they end what the other calls need. */
+/** They come last, because they end what the other calls need. */
 const ENDINGS = ["leaveAccount", "signOut"];
 
 const shared = consoleOfFile();
 
 const declared = Object.entries<ConsoleOperation>(consoleOperations)
-  // A stream never ends by itself; who may open one is tested beside the streams.
+  // A stream never ends by itself; who may open one is tested with the streams.
   .filter(([, { success }]) => success.type !== "text/event-stream")
   .toSorted(([a], [b]) => ENDINGS.indexOf(a) - ENDINGS.indexOf(b));
 
@@ -22,9 +22,9 @@ type Persona =
   | (typeof memberRoles)[number]
   | "operator";
 
-/** What the contract says becomes of a call; `passes` where the role is no hindrance. */
+/** The outcome that the contract prescribes; `passes` if the role is no obstacle. */
 function expected({ access }: ConsoleOperation, persona: Persona): string {
-  // There is an operator by then.
+  // By then there is an operator.
   if (access === "setup") return "404 ROUTE_NOT_FOUND";
   if (access === "public") return "passes";
   if (persona === "stranger") return "401 SESSION_REQUIRED";
@@ -68,7 +68,7 @@ function exampleOf(body: ConsoleOperation["body"]): unknown {
 async function personas(console: TestAccount): Promise<Record<Persona, Person>> {
   const outside = await console.createAccount();
   const half = await console.member("owner");
-  // A second factor that nobody knows: signing in stops half-way.
+  // A second factor that nobody knows: sign-in stops half-way.
   await console.db.query(sql`update users set totp = '\\x00' where user_id = ${half.userId}`);
   await half.signIn();
   return {
@@ -88,7 +88,7 @@ test("every operation is open to exactly those whom the contract names", async (
 
   for (const [persona, person] of Object.entries(everybody) as [Persona, Person][]) {
     for (const [name, operation] of declared) {
-      // Whoever is signed in stays so for the next call.
+      // The person must stay signed in for the next call.
       if (operation.access === "public" && persona !== "stranger") continue;
       const found = await call(console, person, operation);
       assert.equal(found, expected(operation, persona), `${name} as ${persona}`);

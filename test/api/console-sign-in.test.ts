@@ -13,7 +13,7 @@ import { movableClock } from "../support/movable-clock.ts";
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
-/** At this time it stands still, where a test says so. */
+/** If a test sets it, the clock stands still at this time. */
 let stoppedAt: Date | undefined;
 const moving = movableClock();
 const clock = { ...moving, now: () => stoppedAt ?? moving.now() };
@@ -147,7 +147,7 @@ test("who goes on guessing waits longer each time, fifteen minutes at most", asy
 });
 
 test("an address has twenty tries a minute, whoever it tries", async (t) => {
-  // On a busy machine the tries would take long enough for some to be forgotten.
+  // On a busy machine, the tries would take so long that some would be forgotten.
   stoppedAt = clock.now();
   t.after(() => (stoppedAt = undefined));
   const console = await shared.another();
@@ -249,7 +249,7 @@ test("reading the tables is no sign-in: neither token nor key of a cookie is kep
   assert.ok(row);
   assert.equal(row.token_hash.length, 32);
   assert.equal(value.includes(row.token_hash), false);
-  // Whatever part of the cookie were kept, as octets or as text, some eight in a row would be found.
+  // If any part of the cookie were stored, as bytes or text, eight in a row would be found.
   for (const whole of [value.toString("hex"), text])
     for (let from = 0; from + 16 <= whole.length; from += 1)
       assert.equal(row.whole.includes(whole.slice(from, from + 16)), false);

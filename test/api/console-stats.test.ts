@@ -65,7 +65,7 @@ async function step(
   await db.transaction((tx) => moveMessages(tx, moves, unheard));
 }
 
-/** Folds what there is, as the loop of a node does. While the service's own folds, nobody else can. */
+/** Folds everything, as a node's loop does. While the service itself folds, nobody else can. */
 async function fold({ db }: TestAccount): Promise<void> {
   await eventually("everything noted is folded", async () => {
     await db.query(sql`select fold_stats(1000)`);
@@ -122,7 +122,7 @@ test("after random traffic the sums equal a full count, before and after they ar
      group by status`);
   const count = (status: string) => counted.find((row) => row.status === status)?.count ?? 0;
   for (const isFolded of [false, true]) {
-    // Of another account.
+    // These belong to another account.
     await console.db.query(sql`
       insert into stat_changes (account_id, changes)
       select gen_random_uuid(), array_agg(row(now(), null, now_is, 'BLOCKED', 1, 1, 1)::stat_change)
@@ -162,7 +162,7 @@ test("the summary tells four numbers and those of the span before", async () => 
   const older = await accept(console, 3);
   await step(console, older, { from: "QUEUED", to: "SENT", afterMs: 1 });
   await step(console, older, { from: "SENT", to: "DELIVERED", afterMs: 1_000 });
-  // In a zone without summer time, where seven days are always as long.
+  // In a zone without summer time, where seven days always have the same length.
   clock.advance(7 * DAY);
   const newer = await accept(console, 2);
   await console.db.query(sql`
@@ -231,7 +231,7 @@ test("alerts name receivers that fail, low credits and keys that expire, in this
   });
   await owner.call("PATCH", A, { version: 1, lowCredits: 5_000 });
   assert.deepEqual(await alerts(), ["credits_low", "key_expiring"]);
-  // Both have failed more often than not, and only for the first something waits.
+  // Both have failed more often than not, but only the first has deliveries waiting.
   await console.db.query(sql`
     with hosts as (
       insert into webhook_hosts (account_id, host_key, origin, health, since, last_at)
@@ -285,7 +285,7 @@ test("sums of minutes are forgotten after 48 hours, quarters are kept", async ()
        group by width
        order by width`);
 
-  // The service's own loops may have done it already: there is nothing to see before.
+  // The service's own loops may already have done it, so there is no state before to check.
   for (const loop of statisticsLoops({ db: console.db, clock: systemClock })) await onePass(loop);
   assert.deepEqual(await widths(), [
     { width: 1, count: 1 },

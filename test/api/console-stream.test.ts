@@ -103,7 +103,7 @@ test("a file that a member reads slowly breaks off once they are removed", async
   const console = await shared.another();
   const { accountId, db } = console;
   const [owner, developer] = [await console.member("owner"), await console.member("developer")];
-  // More than the buffers of a connection hold.
+  // More than a connection's buffers hold.
   await db.query(sql`
     insert into messages (account_id, message_id, recipient, text, encoding, segments, credits, status,
                           created_at, expires_at)
@@ -263,7 +263,7 @@ test("the operator's stream tells of accounts, routes and the audit log", async 
   assert.ok(told.some(({ type }) => type === "audit"));
   await operator.post("/console/operator/accounts", { name: "Other" });
   await stream.until(({ type }) => type === "accounts");
-  // People are listed with their accounts, names and second factors.
+  // Users are listed with their accounts, names and second factors.
   await owner.call("PATCH", "/console/me", { name: "Ada King", version: 1 });
   await stream.until(({ type }) => type === "accounts");
   await owner.post(`/console/accounts/${console.accountId}/leave`);
@@ -291,7 +291,7 @@ test("the operator's stream tells when a node is heard again, and when a carrier
   const counts = { inDoubt: 0, reconnects: 0, throttled: 0 };
   const link = { state: "bound", problem: null, submitsPerSecond: 32 };
   const state = { state: "up", links: [link], lastHour, counts };
-  // Of a time to come: it must not be told of because it is old.
+  // In the future, so that the state is not reported merely for being old.
   await db.query(sql`
     insert into carrier_states (carrier_id, node_id, state, at)
     select carrier_id, ${console.accountId}, ${JSON.stringify(state)}::jsonb, now() + interval '1 hour'

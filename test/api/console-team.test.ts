@@ -35,7 +35,7 @@ before(async () => {
   shared = await startConsole({ clock });
 });
 after(async () => {
-  // Whatever became of members below, the audit log leads to the role that each has.
+  // Whatever happened to members below, the audit log must lead to each one's role.
   await assertSound(shared.db, ["I16"]);
   await shared[Symbol.asyncDispose]();
 });
@@ -57,7 +57,7 @@ test("a wrong or outdated link of the set-up, a weak password and a taken e-mail
   clock.advance(25 * HOUR);
   assert.match(detailOf(await attempt(first)), /has expired/);
   assert.deepEqual(await console.db.query(sql`select user_id from users`), []);
-  // As a restart does.
+  // A restart prints another link.
   const token = await printedToken();
   const { email } = await console.member("owner");
   const { code, details } = (await attempt(token, { email })).json().error;
@@ -79,7 +79,7 @@ test("of fifty who finish the set-up at once one is the operator, and then it is
 
   const won = people.filter((_each, n) => answers[n]?.statusCode === 201);
   assert.equal(won.length, 1);
-  // More passwords than may wait to be hashed: those beyond are told to come again.
+  // More passwords than may wait to be hashed: the excess is told to retry.
   assert.ok(answers.every(({ statusCode }) => [201, 404, 503].includes(statusCode)));
   const me = (await (won[0] as Person).get("/console/me")).json();
   assert.equal(me.isOperator, true);
@@ -258,13 +258,13 @@ function fillWithMembers({ db, accountId }: TestAccount, count: number): Promise
     select ${accountId}, user_id, 'viewer', '2020-01-01' from made`);
 }
 
-/** The audit log knows nothing of them. */
+/** Removes members of whom the audit log has no record. */
 function forgetThem({ db, accountId }: TestAccount): Promise<unknown> {
   return db.query(sql`
     delete from memberships where account_id = ${accountId} and joined_at < '2021-01-01'`);
 }
 
-/** Follows a list from page to page, and back; answers the ids in its order. */
+/** Pages through a list and back; returns the ids in order. */
 async function walk(person: Person, path: string, id: string): Promise<string[]> {
   const read = async (cursor: string) =>
     (await person.get(`${path}?limit=100${cursor && `&cursor=${cursor}`}`)).json();
@@ -474,7 +474,7 @@ test("settings carry a version, which one of two at once can change, and the def
   const none = await owner.call("PATCH", A, { version: 2, defaultSender: null });
   assert.equal(none.json().defaultSender, null);
 
-  // Both have read version 3 by the time that either can write.
+  // Both have read version 3 before either can write.
   const { both } = await held(console.db, async (tx) => {
     await lockAccounts(tx, [console.accountId]);
     const asked = ["One", "Two"].map((name) => owner.call("PATCH", A, { version: 3, name }));
@@ -564,7 +564,7 @@ test("an account whose owner lost the link gets another, which ends the older an
   };
 
   assert.match(detailOf(await join(made.link, "late@example.com")), /withdrawn/);
-  // Of two at once, one joins: there is no member yet whose lock they could wait for.
+  // Of two at once, one joins; there is no member yet whose lock they could wait for.
   const { both } = await held(console.db, async (tx) => {
     await tx.query(sql`select from links for update`);
     const asked = ["late@example.com", "later@example.com"].map((email) => join(link, email));

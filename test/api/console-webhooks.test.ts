@@ -271,7 +271,7 @@ test("an account has ten test events, and one more each six seconds, also of tho
 
   for (let n = 0; n < 12; n += 1) {
     statuses.push(await tryOut());
-    // As if no time had gone by, in which one more would have been gained.
+    // Pretends that no time has passed, in which another test would have been allowed.
     await countFrom(60);
   }
   await countFrom(-6);

@@ -16,7 +16,7 @@ import { startTcpProxy, type TcpProxy } from "../support/tcp-proxy.ts";
 const message = { recipient: "4915112345678", text: "Hello" };
 const withKey = (key: string) => ({ headers: { "idempotency-key": key } });
 
-/** A service whose way to its database goes through a proxy; `db` goes straight to it. */
+/** A service that reaches its database through a proxy; `db` bypasses it. */
 async function startBehindProxy(): Promise<
   AsyncDisposable & { api: TestApi; db: TestDatabase; proxy: TcpProxy }
 > {
@@ -46,7 +46,7 @@ async function untilStored(db: TestDatabase, reference: string): Promise<void> {
 
 type Answer = Awaited<ReturnType<TestApi["send"]>>;
 
-/** On a busy machine a connection may take longer than a request waits for it: 503 says to come again. */
+/** On a busy machine, connecting may take longer than a request waits: 503 asks to retry. */
 function answered(ask: () => Promise<Answer>): Promise<Answer> {
   return eventually("the service reaches its database", async () => {
     const answer = await ask();
@@ -54,7 +54,7 @@ function answered(ask: () => Promise<Answer>): Promise<Answer> {
   });
 }
 
-/** Several at once, because most of their time is spent waiting. */
+/** Several run at once, because they spend most of their time waiting. */
 describe("when the way to the database breaks", { concurrency: 4 }, () => {
   test("a commit whose answer was lost is found again: 202 with what may still be sent, stored and charged once", async () => {
     await using setup = await startBehindProxy();
@@ -244,7 +244,7 @@ describe("when the way to the database breaks", { concurrency: 4 }, () => {
     await using role = await limitedRole(db);
     await using api = await startApi({ db: { ...db, url: role.url } });
     await answered(() => api.send(message));
-    // Those that it has would go on serving.
+    // Closes open connections too, as they would keep serving.
     await role.allow(0);
     await assert.rejects(new Client({ connectionString: role.url }).connect(), { code: "53300" });
 
@@ -286,7 +286,7 @@ describe("when the way to the database breaks", { concurrency: 4 }, () => {
       }),
     ).then(() => (isDone = true));
     while (!isDone) {
-      // One passes unharmed, the next is on its way when its connection ends.
+      // One passes unharmed; the next is on its way when its connection ends.
       for (let n = 0; n < 2; n += 1)
         await Promise.race([load, proxy.clientSent((chunk) => chunk.includes("load "))]);
       await db.query(sql`

@@ -36,10 +36,10 @@ async function raw(text: string): Promise<AnyAnswer> {
   return answer;
 }
 
-/** Begun here: it takes ten seconds. */
+/** Started here, because it takes ten seconds. */
 const slowRequest = raw("POST /v1/messages HTTP/1.1\r\nHost: x\r\n");
 
-/** One request for each code, from an installation in which it is the right answer. */
+/** One request per code, to an installation in which that is the correct answer. */
 const provocations: Record<keyof typeof apiErrors, Provocation> = {
   JSON_INVALID: { by: "sendMessage", answer: () => api.send("{") },
   CURSOR_INVALID: { by: "listMessages", answer: () => api.get("/v1/messages?cursor=x") },
@@ -149,7 +149,7 @@ const provocations: Record<keyof typeof apiErrors, Provocation> = {
   UNAVAILABLE: { by: "sendMessage", answer: databaseAway },
 };
 
-/** The account's row is held, so that batches pile up until no more of them can be kept. */
+/** Holds the account's row, so that batches pile up until no more fit in memory. */
 async function fullQueue(): Promise<AnyAnswer> {
   await using busy = await startApi({ credits: 0, settings: { RATE_LIMIT_SENDS_BURST: "100000" } });
   const batch = JSON.stringify({
@@ -194,7 +194,7 @@ for (const [code, { by, answer }] of Object.entries(provocations)) {
   });
 }
 
-/** Of those that are alone with their status: the document tells of statuses. */
+/** Codes that are the only one with their status: the document describes statuses. */
 const ALONE = [
   "CREDITS_INSUFFICIENT",
   "API_KEY_SCOPE_DENIED",
@@ -273,7 +273,7 @@ test("the document and the router have the same operations under /v1", async () 
   assert.deepEqual((await api.get("/openapi.json")).json().paths, document.paths);
 });
 
-/** The router's tree as `GET /path` lines. */
+/** Converts the router's tree to lines such as `GET /path`. */
 function routesOf(tree: string): string[] {
   const open: string[] = [];
   return tree.split("\n").flatMap((line) => {

@@ -10,13 +10,13 @@ import { onePass } from "../support/one-pass.ts";
 import { assertSound } from "../support/sound.ts";
 import { unheard } from "../support/messages.ts";
 
-/** The service's own clock stands still, so that only the passes below end messages. */
+/** The service's own clock stands still, so that only the passes below expire messages. */
 const api = await startApi({ credits: 100, clock: manualClock(new Date()) });
 after(() => api[Symbol.asyncDispose]());
 
 const message = { recipient: "4915112345678", text: "Hello" };
 
-/** What the loop does at a moment. */
+/** Runs the loop once at this moment. */
 function expireAt(moment: Date): Promise<number> {
   const clock = manualClock(moment);
   return onePass(expireMessages({ db: api.db, clock, listener: unheard }));

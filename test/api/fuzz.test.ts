@@ -1,6 +1,6 @@
 /**
- * Requests made from the declared schemas, right ones and wrong ones, to every operation.
- * FUZZ_SEED repeats a run, FUZZ_RUNS makes it longer: `FUZZ_RUNS=40 node --test test/api/fuzz.test.ts`.
+ * Requests generated from the declared schemas, valid and invalid, to every operation. FUZZ_SEED
+ * repeats a run, FUZZ_RUNS makes it longer: `FUZZ_RUNS=40 node --test test/api/fuzz.test.ts`.
  */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
@@ -31,13 +31,13 @@ const seed = Number(process.env["FUZZ_SEED"] ?? Date.now() % 2 ** 31);
 const runs = Number(process.env["FUZZ_RUNS"] ?? 1);
 console.log(`fuzz: FUZZ_SEED=${seed} FUZZ_RUNS=${runs}`);
 
-/** So many requests of one property go at the same time, as they would. */
+/** How many requests of one property run at the same time, as they would in production. */
 const AT_ONCE = 25;
 type Answer = Awaited<ReturnType<typeof api.inject>>;
 const acceptedIds = new Set<string>();
 const acceptedCredits = new Map<string, number>();
 
-/** Sends requests and checks of each answer what must hold of any. */
+/** Sends requests and checks what must hold for any answer. */
 async function assertSound(
   name: keyof typeof operations,
   requests: fc.Arbitrary<InjectOptions>,
@@ -71,7 +71,7 @@ function assertAnswer(name: keyof typeof operations, answer: Answer): void {
   assert.ok(!answer.body.includes(api.key), "an answer never holds a key");
 }
 
-/** Notes what was accepted, to compare it with what was stored. */
+/** Records what was accepted, to compare it with what was stored. */
 function note(answer: Answer): void {
   if (answer.statusCode !== 202) return;
   const body = answer.json() as Message & { data?: Message[] };
@@ -178,7 +178,7 @@ const parameterValue = fc.oneof(
   hostile.map(escaped),
 );
 
-/** As a part of an address; there is no way to write half a character there. */
+/** Escapes a value for a URL, in which half a character cannot be written. */
 function escaped(value: fc.JsonValue): string {
   const text = typeof value === "string" ? value : JSON.stringify(value);
   return encodeURIComponent(text.toWellFormed());

@@ -12,7 +12,7 @@ import { startApi, type TestApi } from "../support/api.ts";
 import { rawRequest } from "../support/raw-http.ts";
 
 let api: TestApi;
-/** The same with a dashboard, reached by https. */
+/** The same with a dashboard, served over https. */
 let site: FastifyInstance;
 let stop: () => Promise<void>;
 
@@ -41,7 +41,7 @@ after(async () => {
   await api[Symbol.asyncDispose]();
 });
 
-/** What differs from answer to answer, and says nothing of how it is guarded. */
+/** Headers that differ between answers, and are no matter of security. */
 const VARYING = new Set(["x-request-id", "date", "connection", "content-length", "keep-alive"]);
 
 type Answer = { headers: Record<string, unknown> };

@@ -104,7 +104,7 @@ test("a body above 1 MiB is refused as soon as that is known", async () => {
   await refused("BODY_TOO_LARGE", post(`${json}Transfer-Encoding: chunked\r\n`), ...chunks);
 });
 
-/** Of spaces, without end: as long as the server takes them. */
+/** A body of spaces, for as long as the server reads it. */
 function* endless(head: string, total = Number.POSITIVE_INFINITY): Generator<string> {
   yield head;
   const chunk = head.includes("chunked") ? `10000\r\n${SPACES}\r\n` : SPACES;
@@ -155,7 +155,7 @@ test("a refused body without end is cut off, and nothing of it is kept", async (
 setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;
 
-/** Without what only waits to be cleared away, be it of this test or of another. */
+/** Collects garbage first, of this test or of others, so that only memory in use counts. */
 function octetsInUse(): number {
   collectGarbage();
   return process.memoryUsage().arrayBuffers;
@@ -207,7 +207,7 @@ test("whatever octets a client writes, it is answered in the one shape or hung u
   assert.equal((await answer(get(auth))).statusCode, 200);
 });
 
-/** Begun here, so that their ten seconds pass while the tests below run. */
+/** Started here, so that their ten seconds pass while the tests below run. */
 const slow = {
   headers: answer("POST /v1/messages HTTP/1.1\r\nHost: x\r\n"),
   body: answer(post(`${json}Content-Length: 100\r\n`, "{")),
@@ -245,7 +245,7 @@ for (const [what, ended] of Object.entries(late)) {
   });
 }
 
-/** Sends the rest of a request once it is answered, and with it the start of another. */
+/** Sends the rest of a request after its answer, together with the start of another. */
 async function statusesBehind(first: string, rest: string): Promise<string[]> {
   const socket = connect(port, "127.0.0.1");
   socket.write(first);
@@ -260,7 +260,7 @@ function lateSend(what: string): string {
   return post(`${json}Content-Length: ${body.length}\r\n`, body);
 }
 
-/** Sends the rest once the start was answered, and waits for the end of the connection. */
+/** Sends the rest after the answer to the start, and waits until the connection ends. */
 async function sentOnceRefused(request: string, startOctets: number): Promise<void> {
   const socket = connect(port, "127.0.0.1");
   socket.on("error", () => {});

@@ -21,7 +21,7 @@ const [one, two] = await twoNodes(settings);
 const message = { recipient: "4915112345678", text: "Hello" };
 const ID = "019a85c2-5b00-7abc-8def-0123456789a0";
 
-/** A right request to every operation. */
+/** Sends a valid request to every operation. */
 function callAll(key: string | undefined, api = one, body: unknown = message) {
   return Object.entries(operations).map(async ([name, { method, path, scope }]) => {
     const answer = await api.inject({
@@ -186,7 +186,7 @@ test("requests that wait for the account while its key is revoked are refused, o
   const account = await one.createAccount(1_000);
   for (const api of [one, two]) assert.equal((await api.send(message, account)).statusCode, 202);
 
-  // The revocation itself, with its lock held so long that requests on both nodes wait behind it.
+  // The real revocation, with its lock held so long that requests on both nodes wait behind it.
   const answers = await held(one.db, async (tx) => {
     await tx.query(sql`
       select from accounts where account_id = ${account.accountId} for no key update`);
@@ -201,7 +201,7 @@ test("requests that wait for the account while its key is revoked are refused, o
   });
 
   for (const answer of await Promise.all(answers)) {
-    // Whoever waits for the lock too long is told to come again.
+    // Requests that wait for the lock too long are told to retry.
     problemOf(answer, answer.statusCode === 503 ? "UNAVAILABLE" : "API_KEY_REVOKED");
   }
   const stored = await one.db.query(sql`
@@ -331,7 +331,7 @@ test("an account has at most 50 active keys, however many are asked for at once"
 test("when a key was last used is noted, without a write per request", async () => {
   const account = await one.createAccount(10);
   const lastUsedAt = async () => (await listKeys(one.db, account.accountId))[0]?.last_used_at;
-  // Its time stands still, so that what it writes now and then is not written before the end.
+  // Its clock stands still, so that periodic writes are not made before the end.
   const clock = manualClock(new Date());
   const node = await startApi({ db: one.db, clock });
   await node.send(message, account);

@@ -23,7 +23,7 @@ function book(account: TestKey, kind: "topup" | "adjustment", amount: number, re
   });
 }
 
-/** Newest first. */
+/** The entries, newest first. */
 async function entries({ accountId }: TestKey): Promise<unknown[][]> {
   const rows = await api.db.query<Record<string, unknown>>(sql`
     select seq, kind, amount, balance_after, message_id, actor

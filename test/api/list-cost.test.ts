@@ -11,10 +11,10 @@ const api = await startApi();
 after(() => api[Symbol.asyncDispose]());
 
 const ROWS = 20_000;
-/** Few enough for the time limit of a statement, however busy the machine is. */
+/** Few enough for the statement timeout, however busy the machine is. */
 const AT_ONCE = 2_000;
 
-/** One account with most of the rows, over four months, beside another one. */
+/** One account with most of the rows, over four months, beside another account. */
 before(async () => {
   const other = await api.createAccount(0);
   for (let from = 1; from <= ROWS; from += AT_ONCE) {
@@ -33,7 +33,7 @@ before(async () => {
 
 type Plans = { asRun: PlanNode[]; generic: PlanNode[] };
 
-/** Every node of the plans that a page was read by: as they ran, and as they are for any values. */
+/** All nodes of the plans for reading a page: as executed, and the generic ones. */
 async function plansOf(filter: Partial<Filter>, beforeId: string | null): Promise<Plans> {
   const plans: Plans = { asRun: [], generic: [] };
   const page = await browseMessages(explaining(plans), {
@@ -46,7 +46,7 @@ async function plansOf(filter: Partial<Filter>, beforeId: string | null): Promis
   return plans;
 }
 
-/** Runs statements and notes how. */
+/** Runs statements and records their plans. */
 function explaining(plans: Plans): Queryable {
   return {
     async query<Row extends object>(statement: Sql): Promise<Row[]> {
@@ -57,7 +57,7 @@ function explaining(plans: Plans): Queryable {
   };
 }
 
-/** A statement that is prepared may be planned once, before its values are known. */
+/** A prepared statement may be planned once, before its values are known. */
 async function genericPlan({ text }: Sql): Promise<PlanNode[]> {
   const client = new Client({ connectionString: api.db.url });
   await client.connect();

@@ -14,7 +14,7 @@ after(() => api[Symbol.asyncDispose]());
 type Page = { data: Message[]; nextCursor: string | null };
 const message = { recipient: "4915112345678", text: "Hello" };
 
-/** Messages at given times, as if they had been accepted then; ids as strings, oldest first. */
+/** Messages with given times, as if accepted then; returns ids as strings, oldest first. */
 async function messagesAt(account: TestKey, rows: { at: Date; status?: string }[]) {
   const ids = rows.map(({ at }, n) =>
     idFloor(at).replace(/.{4}$/, n.toString(16).padStart(4, "0")),
@@ -35,7 +35,7 @@ async function page(query: string, account: TestKey): Promise<Page> {
   return answer.json();
 }
 
-/** Follows the cursors to the end. */
+/** Follows the cursors to the last page. */
 async function walk(query: string, account: TestKey): Promise<{ ids: string[]; pages: number }> {
   const ids: string[] = [];
   let pages = 0;
@@ -152,7 +152,7 @@ test("messages are filtered by reference, which need not be unique", async () =>
   const query = `reference=${encodeURIComponent("a b+c/ü")}&limit=1`;
   assert.deepEqual((await walk(query, account)).ids, [sent[3]?.messageId, sent[0]?.messageId]);
   assert.deepEqual((await walk("reference=A B", account)).ids, []);
-  // An empty one is a reference too, which a message without one does not have.
+  // An empty reference is a reference too, unlike none at all.
   assert.deepEqual((await walk("reference=", account)).ids, [sent[4]?.messageId]);
   assert.deepEqual((await walk("reference=two%0Alines", account)).ids, [sent[5]?.messageId]);
 });

@@ -27,7 +27,7 @@ async function topUp({ accountId }: TestKey, amount: number): Promise<void> {
   await bookCredits(one.db, { accountId, kind: "topup", amount, note: "t", actor: "test", now });
 }
 
-/** Ledger, balances, messages, refunds and events, by every rule there is. */
+/** Checks ledger, balances, messages, refunds and events by every rule of the audit. */
 async function assertBooksAgree(): Promise<void> {
   assert.deepEqual((await audit(one.db, { isDrained: false })).violations, []);
 }

@@ -31,14 +31,14 @@ function limitsOf({ headers }: Answer) {
   return { limit, remaining, reset };
 }
 
-/** Seconds by the clock that allowances grow by. */
+/** The time in seconds, by the clock that refills allowances. */
 async function databaseSeconds(): Promise<number> {
   const [row] = await one.db.query<{ now: number }>(sql`
     select extract(epoch from clock_timestamp()) as now`);
   return row?.now ?? Number.NaN;
 }
 
-/** Until the next request, time adds nothing to what both allowances have: it is still to come. */
+/** Sets both refill times in the future, so that nothing is refilled before the next request. */
 async function stopGrowth({ accountId, keyId }: TestKey): Promise<void> {
   await one.db.query(sql`
     update accounts set send_tokens_at = clock_timestamp() + interval '1 hour'
@@ -48,7 +48,7 @@ async function stopGrowth({ accountId, keyId }: TestKey): Promise<void> {
      where key_id = ${keyId}`);
 }
 
-/** Checks that exactly a burst passes, and what grew meanwhile. */
+/** Checks that exactly a burst passes, plus what was refilled meanwhile. */
 async function passExactly(burst: number, rate: number, run: (n: number) => Promise<Answer>) {
   const from = await databaseSeconds();
   const answers = await Promise.all(Array.from({ length: 100 }, (_, n) => run(n)));
@@ -241,7 +241,7 @@ for (const tokens of [0, 1])
       await one.send(message, account),
       await one.get("/v1/credits", account),
     ];
-    /** Moves what is stored of both allowances, as if time had passed. */
+    /** Shifts the stored times of both allowances, as if time had passed. */
     const shift = async (seconds: number) => {
       await one.db.query(sql`
         update accounts set send_tokens_at = send_tokens_at + make_interval(secs => ${seconds})

@@ -16,7 +16,7 @@ async function sent(): Promise<string> {
   return (await api.send(body)).json().messageId as string;
 }
 
-/** As a carrier's answers and receipts would move it. */
+/** Moves a message as a carrier's answers and receipts do. */
 async function move(messageId: string, from: Status, to: Status, at: Date): Promise<void> {
   const step = {
     accountId: api.accountId,

@@ -45,7 +45,7 @@ test("a number stands apart from what begins in the next column", async () => {
   assert.ok(number && next && next.left - number.right >= 24);
 });
 
-/** Where the text of an element is, whatever room is left around it. */
+/** The position of an element's text, without the space around it. */
 function textBox(element: Locator): Promise<{ left: number; right: number }> {
   return element.evaluate((node) => {
     const range = node.ownerDocument.createRange();

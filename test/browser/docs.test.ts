@@ -5,7 +5,7 @@ import { siteOfFile } from "../support/site.ts";
 
 const { site, account } = await siteOfFile();
 
-/** That nothing is asked for outside is what the guards of every tab see to. */
+/** Requests to other hosts are caught by the guards of every tab. */
 test("the API reference needs nothing from outside, sends a real message with a pasted key, and keeps nothing", async () => {
   const key = await site.key(account);
   await using tab = await site.tab();

@@ -15,7 +15,7 @@ const run = promisify(execFile);
 
 const { site, account, ada } = await siteOfFile({ isOperator: true });
 
-/** The answer that may hold a key. */
+/** The only answer that may contain a key. */
 const CREATION = /^POST \/console\/accounts\/[^/]+\/keys$/;
 const FORM = /^sms_[0-9A-Za-z]{36}$/;
 
@@ -25,7 +25,7 @@ const gate = (page: Page) => page.getByRole("dialog", { name: "Close without cop
 
 type KeyOptions = { name: string; scopes?: ("messages:send" | "messages:read")[] };
 
-/** Through the form; answers the key that the page shows. */
+/** Creates a key by the form; returns the key that the page shows. */
 async function create(
   { page }: Tab,
   { name, scopes = ["messages:send"] }: KeyOptions,
@@ -108,7 +108,7 @@ async function tablesThatHold(secret: string): Promise<string[]> {
   return found;
 }
 
-/** Looks through every string that the page's engine still holds. */
+/** Searches every string that the page's engine still holds. */
 async function isInMemory(page: Page, secret: string): Promise<boolean> {
   const session = await page.context().newCDPSession(page);
   let snapshot = "";
@@ -138,7 +138,7 @@ test("Esc, ×, a click outside and Done each raise the gate before the key is co
     await tab.focusIs("Go back");
     await page.keyboard.press("Escape");
     await gate(page).waitFor({ state: "detached" });
-    // Only then the dialog below hears keys and clicks again.
+    // Only then does the dialog below receive keys and clicks again.
     await page.locator("[role=dialog]:focus-within").waitFor();
     assert.equal(await shownKey(page).textContent(), key);
   }
@@ -152,7 +152,7 @@ test("Esc, ×, a click outside and Done each raise the gate before the key is co
   await savesByDownload(tab);
 });
 
-/** Who does so is asked first, and then still sees the key. */
+/** Closing the dialog meanwhile asks first, and then still shows the key. */
 async function closesWhileMade(tab: Tab): Promise<void> {
   const { page } = tab;
   const answer = Promise.withResolvers<void>();
@@ -340,7 +340,7 @@ test("the copied cURL runs in a shell and answers 202, and last used fills witho
   const { stdout } = await run("sh", ["-c", `${curl} -s -o /dev/null -w '%{http_code}'`]);
 
   assert.equal(stdout, "202");
-  // As the service does every half minute.
+  // The service does this every half minute.
   await site.db.query(sql`
     insert into key_usage (key_id, last_used_at) select key_id, now() from keys where name = 'Shell'
         on conflict (key_id) do nothing`);
@@ -416,7 +416,7 @@ async function replacesUnderTraffic(tab: Tab): Promise<void> {
   let key = await create(tab, { name: "Steady", scopes: ["messages:send", "messages:read"] });
   await copyAndClose(tab, "Copy key");
   const statuses: Promise<number>[] = [];
-  // What is read changes nothing that the page would show anew ten times a second.
+  // Reads change nothing, so the page is not redrawn ten times a second.
   const traffic = setInterval(() => statuses.push(ask(key).then(({ status }) => status)), 100);
   try {
     await tab.page.getByRole("button", { name: "Replace Steady" }).click();
@@ -540,12 +540,12 @@ test("the whole flow works by keyboard alone", async () => {
   assert.equal((await send(key)).code, "API_KEY_REVOKED");
 });
 
-/** A dialog takes the focus a moment after it is seen. */
+/** A dialog takes the focus a moment after it becomes visible. */
 function readyToType(page: Page): Promise<void> {
   return dialog(page).locator("input:focus").waitFor();
 }
 
-/** The name of what has the focus. */
+/** The accessible name of the focused element. */
 function focusedName(page: Page): Promise<string | null> {
   return page.evaluate("document.activeElement.getAttribute('aria-label')");
 }

@@ -8,7 +8,7 @@ await site.person("Bob Babbage", [[account, "viewer"]]);
 const key = await site.key(account);
 const { messageId } = await site.send(key, { recipient: "4915112345678", text: "Hello" });
 
-/** Less is a number that grew by a digit, or a font that came late. */
+/** Less than this is a number that gained a digit, or a late font. */
 const MOST_SHIFT = 0.02;
 
 const WATCH = `
@@ -17,7 +17,7 @@ const WATCH = `
     window.shifted += value;
   })).observe({ type: "layout-shift", buffered: true });`;
 
-/** Each page with what stands last on it. */
+/** Each page with the last thing on it. */
 const PAGES: [path: string, last: (page: Page) => ReturnType<Page["locator"]>][] = [
   ["/", (page) => page.getByRole("region", { name: "Webhooks" })],
   [`/messages/${messageId}`, (page) => page.getByText("Message id")],
@@ -28,7 +28,7 @@ const PAGES: [path: string, last: (page: Page) => ReturnType<Page["locator"]>][]
   ["/operator/queue", (page) => page.getByText("Alive")],
 ];
 
-/** Not all at once, so that each is seen without the others. */
+/** With different delays, so that each part is seen without the others. */
 async function delayAnswers(page: Page): Promise<void> {
   let asked = 0;
   await page.route("**/console/**", async (route) => {

@@ -20,7 +20,7 @@ function send(recipient: string, text: string, more: object = {}, by = key): Pro
 
 const rows = "main [data-row]";
 
-/** How the simulator's numbers end. They are sent before all else: one takes ten seconds. */
+/** The simulator's numbers by their endings. Sent before all else, as one takes ten seconds. */
 const ENDINGS = [
   ["0001", "UNDELIVERED"],
   ["0002", "FAILED"],
@@ -88,7 +88,7 @@ test("without messages the page says what comes and leads there; a sent one show
   assert.deepEqual(JSON.parse(await page.locator("[data-json]").innerText()), await v1.json());
 });
 
-/** What is shown of a message stays while the service is asked for it in vain. */
+/** A message stays on screen while requests for it fail. */
 async function staysThroughFailures(tab: Tab): Promise<void> {
   const { page } = tab;
   const own = /\/messages\/[0-9a-f-]+$/;
@@ -98,7 +98,7 @@ async function staysThroughFailures(tab: Tab): Promise<void> {
     refused += 1;
     return route.fulfill({ status: 503, json: { error: { code: "UNAVAILABLE" } } });
   });
-  // Each time it is asked for twice: the third is asked for when the first has failed.
+  // Each attempt makes two requests: a third one means that the first attempt has failed.
   await eventually("it is asked for again", async () => {
     await look(tab, "visible");
     return refused > 2;
@@ -107,7 +107,7 @@ async function staysThroughFailures(tab: Tab): Promise<void> {
   assert.equal(await page.getByText("DELIVERED to the handset").count(), 1);
 }
 
-/** As if the tab came to stand before or behind others. */
+/** Pretends that the tab was moved to the front or to the back. */
 function look({ page }: Tab, state: "visible" | "hidden"): Promise<void> {
   return page.evaluate(`
     Object.defineProperty(document, "visibilityState", { value: "${state}", configurable: true });
@@ -124,7 +124,7 @@ test("who leaves Compose before the answer comes stays where they went", async (
     if (route.request().method() === "POST") await answer.promise;
     await route.continue();
   });
-  // The page that is left stays until the code of the next one is there.
+  // The old page stays until the code of the new one has loaded.
   await page.route("**/assets/messages-*.js", async (route) => {
     await code.promise;
     await route.continue();
@@ -296,7 +296,7 @@ test("filters live in the address, Back walks them, unknown ones and a damaged c
   const first = await page.locator(rows).first().boundingBox();
   assert.ok(first && first.y < 812 / 2, "on a phone more than half of the screen is the list's");
   await page.setViewportSize({ width: 1280, height: 800 });
-  // The field is another one on a phone.
+  // On a phone the field is a different element.
   await page.getByRole("button", { name: "Filters (1)" }).waitFor({ state: "detached" });
   await page.getByRole("searchbox", { name: "Search" }).fill("no-such-order");
   await page.getByText("No messages match").waitFor();
@@ -322,10 +322,10 @@ test("filters live in the address, Back walks them, unknown ones and a damaged c
   await page.locator(rows).nth(2).waitFor();
   assert.equal(await page.getByLabel("Sender").inputValue(), "", "nor does it come back");
   await page.getByRole("button", { name: "Apply" }).waitFor({ state: "detached" });
-  // The button is gone, the focus is not.
+  // The button is gone, but the focus is kept.
   await page.locator("#main:focus").waitFor();
   assert.equal(await page.getByLabel("Range", { exact: true }).inputValue(), "");
-  // As a link to what a key sent that is older than all that are listed.
+  // Like a link to the messages of a key that is older than all listed ones.
   const old = "0197a000-0000-7000-8000-000000000000";
   await tab.go(`/messages?key=${old}`);
   await page.getByText("No messages match").waitFor();
@@ -394,7 +394,7 @@ test("new messages raise a pill and move no row; Live puts them in", async () =>
   const second = await page.locator(rows).first().getAttribute("data-row");
   await look(tab, "hidden");
   await send("4915112345678", "While nobody looks");
-  // A minute later all that is shown is old.
+  // A minute later, everything shown counts as old.
   await page.evaluate("{ const now = Date.now; Date.now = () => now() + 60_000 }");
   await look(tab, "visible");
   await page.getByRole("button", { name: "Show 1 new" }).waitFor();
@@ -473,7 +473,7 @@ test("a message that waits can be canceled, its refund is shown, and it can be s
 
   await tab.page.getByRole("button", { name: "Cancel message" }).waitFor();
   await tab.go(`/messages?id=${messageId}`);
-  // The page before has a button of this name, too.
+  // The page behind also has a button of this name.
   await dialogs.getByText("Timeline").waitFor();
   await tab.page.getByRole("button", { name: "Cancel message" }).click();
   await dialogs.nth(1).waitFor();
@@ -548,7 +548,7 @@ async function historyOf(messageId: string): Promise<HistoryEntry[]> {
   return ((await answer.json()) as { data: HistoryEntry[] }).data;
 }
 
-/** What the title of its step holds, however the rest is worded. */
+/** Matches the essential part of a step's title, however the rest is worded. */
 function wordOf(entry: HistoryEntry | undefined): RegExp {
   switch (entry?.type) {
     case "status":
@@ -665,7 +665,7 @@ test("who asked for too much is told how long to wait, and cannot try again befo
   await page.unroute(list);
   await page.clock.fastForward(60_000);
 
-  // A page that has lost a minute asks by itself, too, and may be faster than a finger.
+  // After losing a minute, the page also asks by itself, perhaps before a click.
   const again = page.getByRole("button", { name: "Try again", disabled: false });
   await again.or(page.locator(rows).first()).waitFor();
 });

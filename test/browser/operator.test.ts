@@ -113,7 +113,7 @@ test("a form for an account that is sent again because its answer was lost makes
 });
 
 test("of a user's many accounts a few are shown at once, on a phone as such; a reset link made by the operator sets a new password, once, and may switch off the second factor", async () => {
-  // One after the other: the first ones made are shown.
+  // In sequence: those created first are the ones shown.
   const many: Account[] = [];
   for (const name of ["Arp", "Buchla", "Korg", "Oberheim", "Roland"])
     many.push(await site.account({ name }));
@@ -245,7 +245,7 @@ test("a carrier is added by the command shown, bound, paused, changed, lost and 
   await acme.getByText("Paused").waitFor();
   const before = smsc.submitCount();
   const key = await site.key(account);
-  // Due in a moment: until then the sender, too, has heard of the pause.
+  // Due in a moment: by then the sender has heard of the pause too.
   const soon = new Date(Date.now() + 4_000).toISOString();
   await send(key, "33612345678", { sendAt: soon });
   for (let later = 0; later < 2; later += 1)
@@ -268,7 +268,7 @@ test("a carrier is added by the command shown, bound, paused, changed, lost and 
   await acme.getByRole("button", { name: "Resume" }).click();
   await acme.getByRole("alert").getByText("No answer came").waitFor();
   await page.unroute("**/resume");
-  // The second receipt comes when the first has ended the message.
+  // The second receipt comes when the first one has already ended the message.
   smsc.sendReceipts({ states: ["DELIVRD", "UNDELIV"] });
   await acme.getByRole("button", { name: "Resume" }).click();
   await smsc.submitArrived(before + 1);
@@ -393,7 +393,7 @@ test("prices: the longest prefix wins, and what the page says is what a send cos
     isLookedUp.then(() => route.continue()),
   );
   await section(page, "Routes").click();
-  // Both pages have a field of this name: only here is there a route to set.
+  // Both pages have a field of this name, but only this one can set a route.
   await page.getByRole("button", { name: "Set route" }).waitFor();
   await page.getByRole("textbox", { name: "Number" }).fill("4915112345678");
   await page.getByRole("button", { name: "Look up" }).click();
@@ -466,7 +466,7 @@ test("a node that is gone is shown stale", async () => {
     .getByRole("row")
     .filter({ hasText: /Alive.*api(?!,)/ })
     .waitFor();
-  // Its machine dies, so it does not sign off. Half a minute passes.
+  // The node's machine dies, so it does not sign off. Half a minute passes.
   await site.db.query(sql`
     update nodes set heard_at = heard_at - interval '1 minute' where roles = array['api']`);
 
@@ -518,7 +518,7 @@ test("the audit log is filtered in the address, exported, and failing it says so
   });
 });
 
-/** How many lines a long surname would take in the cell of an actor. */
+/** How many lines a long surname would take in an actor's cell. */
 const LINES_OF_A_SURNAME = `{
   const line = document.createElement("div");
   line.innerHTML = "<span>Featherstonehaugh</span>";

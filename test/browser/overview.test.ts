@@ -25,7 +25,7 @@ async function send(recipients: string[], more: object = {}, by = key): Promise<
   assert.equal(answer.status, 202);
 }
 
-/** Messages of the account by status, once all of them have ended. */
+/** The account's messages by status, once all of them have ended. */
 function counted(): Promise<Record<string, number>> {
   return eventually("all messages have ended", async () => {
     const rows = await site.db.query<{ status: string; count: number }>(sql`
@@ -89,7 +89,7 @@ const COMMANDS: Record<string, { file: string; command: string[]; isThere: strin
   Go: { file: "sample.go", command: ["go", "run"], isThere: ["go", "version"] },
 };
 
-/** What the snippet prints; undefined where nothing here can run it. */
+/** The snippet's output; undefined if nothing here can run it. */
 function run(language: string, snippet: string, apiKey: string): string | undefined {
   const { file, command, isThere } = COMMANDS[language] ?? { file: "", command: [], isThere: [] };
   const [probe = "", ...probeArgs] = isThere;
@@ -112,7 +112,7 @@ test("numbers, table and CSV equal a count in the database, and move with a stat
   await site.db.query(sql`
     update keys set expires_at = now() + interval '2 days' where account_id = ${account.accountId}`);
   const count = await counted();
-  // A week has seven bars where a day has 24.
+  // A week has seven bars, while a day has 24.
   await using tab = await site.signedIn(ada, "/?range=7d");
   const { page } = tab;
   const all = Object.values(count).reduce((sum, each) => sum + each, 0);
@@ -126,12 +126,12 @@ test("numbers, table and CSV equal a count in the database, and move with a stat
   await page.getByText("Next steps").waitFor({ state: "detached" });
   await page.getByText("The key “Test” expires soon.").waitFor();
   await page.getByRole("img", { name: /^Messages by status/ }).waitFor();
-  // Where the button was there is a chart now, which tells of what is under the pointer.
+  // The pointer is now over a chart, which would show a tooltip.
   await page.mouse.move(0, 0);
   await tab.check("full");
   await panel(page, "Messages by status").scrollIntoViewIfNeeded();
   await tab.picture("charts");
-  // Drawn anew after the change of size.
+  // It is redrawn after the change of size.
   await eventually("both dots are whole", () => page.evaluate<boolean>(WHOLE_DOTS));
   await panel(page, "Webhooks").scrollIntoViewIfNeeded();
   await tab.picture("further down");
@@ -159,7 +159,7 @@ test("numbers, table and CSV equal a count in the database, and move with a stat
     .waitFor();
 });
 
-/** A browser may refuse to; what the library says of that is its own. */
+/** A browser may refuse storage; the library's own messages about that are not ours. */
 const KEEPS_NOTHING = `for (const name of ["getItem", "setItem"]) {
   const act = Storage.prototype[name];
   Storage.prototype[name] = function (...given) {
@@ -168,7 +168,7 @@ const KEEPS_NOTHING = `for (const name of ["getItem", "setItem"]) {
   };
 }`;
 
-/** Whether both dots are within the width of their chart, and would be within its height at its highest value. */
+/** Whether both dots are within their chart's width, and at its highest value within its height. */
 const WHOLE_DOTS = `(() => {
   const dots = [...document.querySelectorAll(".recharts-line-dot")];
   const box = (element) => element.getBoundingClientRect();
@@ -181,7 +181,7 @@ const WHOLE_DOTS = `(() => {
   });
 })()`;
 
-/** Whether the names of a chart's parts stand within its panel, also where they take two lines. */
+/** Whether the labels of a chart's legend are within its panel, even on two lines. */
 const WHOLE_LEGENDS = `(() => {
   const names = [...document.querySelectorAll(".recharts-legend-wrapper *")];
   const bottom = (element) => element.getBoundingClientRect().bottom;
@@ -190,7 +190,7 @@ const WHOLE_LEGENDS = `(() => {
 
 const NONE = { QUEUED: 0, SENT: 0, DELIVERED: 0, UNDELIVERED: 0, FAILED: 0 };
 
-/** The sum of each status, of lines whose first one names the columns. */
+/** The sum of each status, from lines of which the first names the columns. */
 function sumsOf([head = "", ...lines]: string[], separator: string): Record<string, number> {
   const names = head.split(separator).map((name) => name.trim());
   const sums: Record<string, number> = {};
@@ -225,7 +225,7 @@ test("a range changes the address and asks once per panel; a bar narrows it, an 
   assert.deepEqual(asked().toSorted(), panels);
 
   const surface = panel(page, "Messages by status").locator(".recharts-surface");
-  // Until the panels above it have their sizes, it moves away from under the pointer.
+  // Until the panels above have their final size, the bar moves away from the pointer.
   await eventually("a click on a bar narrows the range", async () => {
     await surface.scrollIntoViewIfNeeded();
     const chart = await surface.boundingBox();
@@ -253,7 +253,7 @@ test("a range changes the address and asks once per panel; a bar narrows it, an 
   await page.getByText("in 23 hours").waitFor();
 });
 
-/** A minute of what is done again and again takes a second. The stream has its own, shorter pace. */
+/** Speeds up timers: a minute takes a second. The stream's shorter intervals stay. */
 const QUICK_MINUTES = `{
   const real = setInterval;
   window.setInterval = (act, ms) => real(act, ms < 30_000 ? ms : ms / 60);
@@ -268,7 +268,7 @@ test("a day begins at the midnight of the reader's zone, which the page names; w
   const travel = await site.account({ name: "Travel" });
   const owner = await site.person("Trav Eller", [[travel, "viewer"]]);
   await send(["4915112345678"], {}, await site.key(travel));
-  // Half an hour before midnight of UTC: in Paris the next day has begun.
+  // Half an hour before midnight UTC: in Paris the next day has begun.
   const [row] = await site.db.query<{ at: Date }>(
     sql`select date_trunc('day', now(), 'UTC') - interval '30 minutes' as at`,
   );
@@ -295,7 +295,7 @@ test("a day begins at the midnight of the reader's zone, which the page names; w
 });
 
 test("numbers and panels that are late show their shape; one that fails says so, and the others stay", async () => {
-  // Whoever waits too long for a table is told to come again.
+  // Requests that wait too long for a table are told to retry.
   await using tab = await site.signedIn(ada, "/keys", { statuses: [500, 503] });
   const { page } = tab;
   await whileLate({ site, tab, link: "Overview" }, async () => {
@@ -303,7 +303,7 @@ test("numbers and panels that are late show their shape; one that fails says so,
     await tab.check("loading");
   });
   await page.getByRole("img", { name: /^Messages by status/ }).waitFor();
-  // Gone for whoever else looks for it, once they need not wait for it any more.
+  // Other sessions find the table gone, once they no longer have to wait for it.
   await held(site.db, async (tx) => {
     await tx.query(sql`alter table stat_errors rename to stat_errors_away`);
     await page.reload();

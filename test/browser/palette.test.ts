@@ -55,7 +55,7 @@ test("the palette finds pages by what one calls them, actions, and a message by 
   assert.equal(new URL(page.url()).pathname, `/messages/${messageIds[3]}`);
 });
 
-/** The second letter must follow soon; where a busy machine was too slow, one types again. */
+/** The second letter must follow soon; if a busy machine was too slow, types again. */
 async function go(page: Page, letter: string, name: string): Promise<void> {
   for (let tries = 0; tries < 5; tries += 1) {
     await page.keyboard.type(`g${letter}`);

@@ -11,7 +11,7 @@ const { site, account, ada } = await siteOfFile({ isOperator: true });
 
 const dialog = (page: Page) => page.getByRole("dialog");
 
-/** On the page of that name. */
+/** Signs in on the sign-in page. */
 async function signIn({ page }: Tab, { email }: Person, password: string): Promise<void> {
   await page.getByLabel("E-mail").fill(email);
   await page.getByLabel("Password", { exact: true }).fill(password);
@@ -140,7 +140,7 @@ test("a proof that was given is not asked for again in the next step of its dial
   await page.goto(`${site.url}/profile`);
   await page.getByRole("button", { name: "Switch on…" }).click();
   await dialog(page).getByLabel("Your password").fill(gina.password);
-  // Who is signed in is told late.
+  // The answer about who is signed in comes late.
   await page.route("**/console/me", async (route) => {
     await systemClock.sleep(1_000);
     await route.fallback();
@@ -190,7 +190,7 @@ test("places can be signed out from here, and theme, zone and letters are kept i
   await page.getByLabel("Single-letter shortcuts").click();
   const unchosen = page.getByLabel("Single-letter shortcuts").and(page.locator(":not(:checked)"));
   await unchosen.waitFor();
-  // What was read before it was chosen does not bring the former choice back.
+  // A read from before the choice must not bring back the former value.
   read.resolve();
   await hasEnded;
   await unchosen.waitFor();
@@ -214,7 +214,7 @@ test("places can be signed out from here, and theme, zone and letters are kept i
   assert.equal(await dialog(page).count(), 0, "letters do nothing");
 });
 
-/** Two themes, and the page left, before the first is saved: the last is kept. Then one that cannot be saved. */
+/** Chooses two themes and leaves before the first is saved: the last wins. Then one fails. */
 async function chooseInMenu(tab: Tab, { name }: Person): Promise<void> {
   const { page } = tab;
   const saved = savedTheme(page, "light");
@@ -243,7 +243,7 @@ async function chooseInMenu(tab: Tab, { name }: Person): Promise<void> {
   await page.keyboard.press("Escape");
 }
 
-/** Nothing is saved before it is resolved. */
+/** Holds every save until the promise is resolved. */
 async function holdAnswer(page: Page): Promise<PromiseWithResolvers<void>> {
   const held = Promise.withResolvers<void>();
   await page.route("**/console/me", async (route) => {

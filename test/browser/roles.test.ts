@@ -10,21 +10,21 @@ import type { Tab } from "../support/tab.ts";
 
 type Role = MemberRole | "operator" | "outsider" | "stranger";
 
-/** Whom a page is for; everybody else gets the page that says so. */
+/** Who may see a page; everybody else gets a page that says so. */
 type Audience = "anyone" | "user" | "member" | "operator";
 
 type Expectation = {
   for: Audience;
   heading: string;
-  /** The heading where the role does not see recipients. */
+  /** The heading for roles that do not see recipients. */
   masked?: string;
-  /** Where it leads, if not to itself. */
+  /** Where the page redirects to, if it does. */
   leadsTo?: string;
   /** The state of the page that shows most of its buttons. */
   search?: string;
-  /** By the role they need, how the names of the buttons begin, or of links that look like them. */
+  /** By required role: how the names of buttons, and of links that look like buttons, begin. */
   buttons?: Partial<Record<MemberRole | "operator", string[]>>;
-  /** Which of the operator's sections is the present one. */
+  /** Which of the operator's sections is current. */
   section?: string;
 };
 
@@ -40,7 +40,7 @@ const operators = (section: string, more: Partial<Expectation> = {}): Expectatio
   ...more,
 });
 
-/** Every page of dashboard/routes.tsx; one that is not here fails the tests. */
+/** Every page of dashboard/routes.tsx; a page missing here fails the tests. */
 const PAGES: Record<string, Expectation> = {
   "/setup": { for: "anyone", heading: "Sign in", leadsTo: "/sign-in" },
   "/sign-in": { for: "anyone", heading: "Sign in" },
@@ -96,9 +96,9 @@ before(async () => {
   site = await startSite();
   account = await site.account();
   for (const role of memberRoles) people[role] = await site.person(role, [[account, role]]);
-  // An operator sees an account as the member that they are.
+  // Operators see an account with their role as a member.
   people.operator = await site.person("operator", [[account, "viewer"]], true);
-  // The only owner could not leave.
+  // An only owner could not leave.
   await site.person("second owner", [[account, "owner"]]);
   people.outsider = await site.person("outsider", [[account, "owner"]]);
   await site.db.query(sql`delete from memberships where user_id = ${people.outsider.userId}`);
@@ -106,22 +106,22 @@ before(async () => {
     insert into links (link_id, kind, token_hash, account_id, role, created_by, created_at, expires_at)
     values (gen_random_uuid(), 'invitation', '\\x00', ${account.accountId}, 'viewer',
             ${people.owner?.userId}, now(), now() + interval '1 day')`);
-  // It waits, so it can be canceled.
+  // Scheduled, so it can be canceled.
   const sendAt = new Date(Date.now() + 3_600_000).toISOString();
   const message = { recipient: "4915112345678", text: "Hello", sendAt };
   ({ messageId } = await site.send(await site.key(account), message));
 });
 after(() => site[Symbol.asyncDispose]());
 
-/** What somebody meets at an address. */
+/** What a person finds at an address. */
 type Cell = {
   address: string;
   headings: string[];
   navigation: string[];
   section: string[];
-  /** Buttons that may be pressed, of those that the page is known for. */
+  /** Those of the page's known buttons that can be pressed. */
   open: string[];
-  /** Buttons that say why not, each with its reason. */
+  /** Buttons that say why they cannot be pressed, each with its reason. */
   denied: string[];
 };
 
@@ -169,7 +169,7 @@ function pagesOf({ for: audience }: Expectation, role: Role): string[] {
   return [...MEMBERS_PAGES, ...(role === "operator" ? ["Operator"] : []), "API reference"];
 }
 
-/** The operator of this installation is a viewer of the account. */
+/** The installation's operator is a viewer of this account. */
 const asMember = (role: Role) => (role === "operator" ? "viewer" : role);
 const isMasked = (role: Role) => asMember(role) === "viewer";
 
@@ -198,7 +198,7 @@ type AxNode = {
   properties?: { name: string; value: { value: unknown } }[];
 };
 
-/** The page as the browser tells it to assistive technology. */
+/** The page as the browser presents it to assistive technology. */
 async function look(page: Page, cdp: CDPSession, path: string): Promise<Cell> {
   const { nodes } = (await cdp.send("Accessibility.getFullAXTree")) as { nodes: AxNode[] };
   const byId = new Map(nodes.map((node) => [node.nodeId, node]));
@@ -240,12 +240,12 @@ function told(buttons: AxNode[], known: string[]): Pick<Cell, "open" | "denied">
   return { open: [...open].toSorted(), denied: [...denied].toSorted() };
 }
 
-/** The router's own handle for its developer tools; without it the tests would need one of ours. */
+/** The router's own handle for its developer tools; otherwise the tests would need one of ours. */
 const ROUTER = "globalThis.__TSR_ROUTER__";
 
 const pathsOf = (page: Page) => page.evaluate<string[]>(`Object.keys(${ROUTER}.routesByPath)`);
 
-/** What stands for content that has not come yet. */
+/** Stands for content that has not loaded yet. */
 const LOADING = "[role=status][aria-label=Loading]";
 
 async function meets(tab: Tab, cdp: CDPSession, { path, role }: { path: string; role: Role }) {
@@ -253,7 +253,7 @@ async function meets(tab: Tab, cdp: CDPSession, { path, role }: { path: string; 
   const wanted = expected(path, role);
   let found: Cell | undefined;
   await tab.go(addressOf(path));
-  // To read a page as assistive technology does costs much more than to wait for it.
+  // Reading the accessibility tree costs much more than waiting for the page.
   await page.locator(LOADING).first().waitFor({ state: "detached" });
   await eventually(`${path} is what a role meets`, async () => {
     found = await look(page, cdp, path);
@@ -261,7 +261,7 @@ async function meets(tab: Tab, cdp: CDPSession, { path, role }: { path: string; 
   }).catch(() => assert.deepEqual(found, wanted, `${path} as ${role}`));
 }
 
-/** A narrow phone, and a desktop at a zoom of 200 %. */
+/** A narrow phone, and a desktop at 200 % zoom. */
 const NARROW = [320, 640];
 
 async function fits(page: Page, path: string): Promise<void> {

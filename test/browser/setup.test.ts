@@ -13,7 +13,7 @@ function tokenOf(link: string): string {
   return link.split("#token=")[1] ?? "";
 }
 
-/** As the terminal shows it. */
+/** The link as printed in the terminal. */
 function setupLink(): string {
   return /http\S+\/setup#token=\S+/.exec(site.service.output())?.[0] ?? "";
 }

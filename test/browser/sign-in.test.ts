@@ -9,7 +9,7 @@ const INSECURE = (port: number | string) => `http://posthorn.test:${port}`;
 
 const { site, account, ada } = await siteOfFile({
   isOperator: true,
-  // Where no browser says by itself that a write is of our own page.
+  // An origin for which browsers do not say by themselves that a write comes from our own page.
   settings: (port) => ({ PUBLIC_URL: INSECURE(port) }),
 });
 
@@ -127,7 +127,7 @@ test("signing out of a session that has ended leaves no draft to who signs in ne
   const eve = await site.person("Eve Adams", [[account, "developer"]]);
   await using tab = await site.signedIn(eve, "/compose", { statuses: [401, 404] });
   await tab.page.getByLabel("Text").fill("Private");
-  // Not before: the page would learn of it by itself, and lead to sign-in.
+  // Not earlier: the page would notice by itself, and go to sign-in.
   await tab.page.route("**/auth/sign-out", async (route) => {
     await site.db.query(sql`delete from sessions where user_id = ${eve.userId}`);
     await route.continue();
@@ -149,7 +149,7 @@ test("a session that ends amid a form says so and keeps what was typed", async (
   await tab.page.getByLabel("Text").fill("Half a thou");
   await tab.page.getByRole("button", { name: /Send for/ }).waitFor();
 
-  // Not before: the page would learn of it by itself, and lead to sign-in.
+  // Not earlier: the page would notice by itself, and go to sign-in.
   const endSession = async (route: Route) => {
     await site.db.query(sql`delete from sessions where user_id = ${bob.userId}`);
     await route.continue();
@@ -311,7 +311,7 @@ test("a service that is away for a moment, or renews the cookie, costs no page a
   await page.getByRole("link", { name: "Credits", exact: true }).click();
 
   await page.getByRole("heading", { name: "Credits", level: 1 }).waitFor();
-  // As if this one had left with the cookie of before.
+  // As if this request had been sent with the previous cookie.
   const refusal = {
     status: 401,
     json: { error: { code: "SESSION_REQUIRED", message: "Sign in." } },

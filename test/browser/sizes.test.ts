@@ -14,7 +14,7 @@ before(async () => {
   chunks = JSON.parse(readFileSync(join(folder, "manifest.json"), "utf8")) as typeof chunks;
 });
 
-/** A file and everything it imports at once; what it loads later is not counted. */
+/** A file and all it imports statically; what it loads later is not counted. */
 function loadedWith(name: string, seen = new Set<string>()): Set<string> {
   if (seen.has(name)) return seen;
   seen.add(name);

@@ -11,16 +11,16 @@ import type { Tab } from "../support/tab.ts";
 import { until } from "../support/until.ts";
 
 const { site, account, ada } = await siteOfFile();
-// Without an operator the installation waits to be set up, and leads there instead of to sign-in.
+// Without an operator, the installation redirects to setup instead of sign-in.
 await site.person("Olga Operator", [[await site.account({ name: "Operations" }), "owner"]], true);
 
 const dialog = (page: Page) => page.getByRole("dialog");
 const row = (page: Page, name: string) => page.getByRole("row").filter({ hasText: name });
 
-/** The answer that may hold the link. */
+/** The only answer that may contain the link. */
 const INVITED = /^POST \/console\/accounts\/[^/]+\/invitations$/;
 
-/** Through the form; answers the link that the page shows. */
+/** Invites by the form; returns the link that the page shows. */
 async function invite(tab: Tab, role: string, forWhom = ""): Promise<string> {
   await tab.page.getByRole("button", { name: "Invite someone" }).click();
   await dialog(tab.page).getByLabel(role).check();
@@ -31,7 +31,7 @@ async function invite(tab: Tab, role: string, forWhom = ""): Promise<string> {
 
 type Asked = { status: number; code: string | undefined };
 
-/** What the page itself would get, with its cookie. */
+/** Asks from within the page, with its cookie. */
 function ask({ page }: Tab, method: string, path: string, body?: object): Promise<Asked> {
   const init = { method, headers: { "content-type": "application/json" } };
   return page.evaluate<Asked>(`fetch(
@@ -217,7 +217,7 @@ test("who is no owner sees the team, with every button disabled and saying why",
     await tooltip.waitFor();
     await tab.page.keyboard.press("Enter");
     assert.equal(await dialog(tab.page).count(), 0, name);
-    // Else it may still fade while the next one stands there.
+    // Otherwise it may still be fading out when the next one appears.
     await tab.page.getByRole("button", { name }).blur();
     await tooltip.waitFor({ state: "detached" });
   }
@@ -273,7 +273,7 @@ test("names of sixty letters without a space leave every table in its width", as
   }
 });
 
-/** What is wider than its place: the page, or a table within its frame. */
+/** Elements wider than their container: the page, or a table in its frame. */
 const WIDER = `[document.documentElement, ...document.querySelectorAll("main section[tabindex]")]
   .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
   .map((each) => (each.ariaLabel ?? "page") + " by " + (each.scrollWidth - each.clientWidth))`;
@@ -322,13 +322,13 @@ test("a failure says so with the request's id, and trying again goes on", async 
   await withoutColumn(site.db, "memberships.joined_at", async () => {
     await tab.page.getByRole("link", { name: "Team" }).click();
     await tab.page.getByRole("alert").getByRole("button", { name: "Try again" }).waitFor();
-    // Here, for later the page may find out by itself: its stream asks again when it comes back.
+    // Here, because later the page may ask by itself, when its stream reconnects.
     const before = asked(tab);
     await tab.page.getByRole("button", { name: "Try again" }).click();
     await until("the members are asked for again", () => asked(tab) > before);
   });
 
-  // Pressed where it still is.
+  // Press the button only if it is still there.
   const again = tab.page.getByRole("button", { name: "Try again" });
   await again.evaluateAll("(buttons) => buttons.forEach((button) => button.click())");
   await row(tab.page, ada.email).waitFor();

@@ -10,14 +10,14 @@ const PASSWORD = "violet tram 88 ladder";
 const dialog = (page: Page) => page.getByRole("dialog");
 const clipboard = (page: Page) => page.evaluate<string>("navigator.clipboard.readText()");
 
-/** By the navigation, which on a phone is behind a button. */
+/** Uses the navigation, which on a phone is behind a button. */
 async function open(page: Page, name: string): Promise<void> {
   await page.getByRole("button", { name: "Open navigation" }).click();
   await page.getByRole("link", { name, exact: true }).click();
   await page.getByRole("heading", { name, level: 1 }).waitFor();
 }
 
-/** Each step of it has tests at a desk, in the files of their pages. */
+/** On a desktop, each step is tested in the file of its page. */
 test("a stranger comes on a phone from the printed link to a delivered message and its verified webhook", async () => {
   await using site = await startSite();
   await using receiver = await startReceiver();

@@ -26,7 +26,7 @@ before(async () => {
     startReceiver(() => "hold"),
     startRawServer(() => undefined, { tls: selfSigned(["127.0.0.1"]) }),
   ]);
-  // At once, and looked at late, because one of them takes the 10 s that a receiver has.
+  // Sent at once but checked late, because one takes the 10 s that a receiver has.
   ways = waysToAnswer();
   for (const way of ways) way.messageId = await send(way.url);
 });
@@ -47,7 +47,7 @@ type Way = {
   messageId: string;
 };
 
-/** Every way a receiver can answer, and what the page says of it. */
+/** Every way a receiver can answer, and what the page says about it. */
 function waysToAnswer(): Way[] {
   const at = (path: string) => receiver.url.replace("/hook", path);
   const all = ["First byte after", "Total"];
@@ -87,7 +87,7 @@ function signatureOf({ body }: Received, secret: string): string {
   return createHmac("sha256", secret).update(body).digest("hex");
 }
 
-/** The page's API, asked by the page. */
+/** Asks the page's API from within the page. */
 function ask<Answer>(page: Page, path: string): Promise<Answer> {
   const address = `/console/accounts/${account.accountId}/${path}`;
   return page.evaluate<Answer>(`fetch("${address}").then((answer) => answer.json())`);
@@ -280,7 +280,7 @@ for (const { what, asks, told, open } of [
 }
 
 test("whatever a receiver answers is told in the right words, with its timings and only as text", async () => {
-  // Answers of private addresses are kept only with the embedded database; here one is put in.
+  // Answers of private addresses are kept only with the embedded database, so insert one here.
   const html = "<img src=x onerror=alert(1)>";
   const tried = () =>
     site.db.query<{ message_id: string }>(sql`select message_id from webhook_attempts`);
@@ -312,7 +312,7 @@ test("whatever a receiver answers is told in the right words, with its timings a
     if (words) await first.getByText(words).waitFor();
     for (const step of steps) await first.getByText(step).waitFor();
     if (badge === "HTTP 500") {
-      // Only the newest answer is open by itself, and by now there may be a newer one.
+      // Only the newest answer is open by itself, and there may be a newer one by now.
       const answer = first.getByText(html);
       if (!(await answer.isVisible())) await first.getByText("Answer", { exact: true }).click();
       await answer.waitFor();
@@ -402,7 +402,7 @@ test("among thousands the next page follows what is shown, one of a range is fou
   await page.getByText("No deliveries match").waitFor();
 });
 
-/** Makes the next attempt of what fails its last, instead of waiting nine hours for it. */
+/** Turns the next failed attempt into the last, instead of waiting nine hours. */
 async function exhaust({ accountId }: Account, wanted: number): Promise<void> {
   await eventually("they are exhausted", async () => {
     await site.db.query(sql`
@@ -504,7 +504,7 @@ test("a viewer sees deliveries without what they carry, and why the rest may not
       .first()
       .waitFor();
     await dialog(page).getByRole("button", { name: "Replay" }).focus();
-    // A reason shows for the focus of a keyboard.
+    // The keyboard's focus shows the reason.
     await page.keyboard.press("Tab");
     await page.keyboard.press("Shift+Tab");
     await page.getByRole("tooltip", { name: /This needs the developer role/ }).waitFor();

@@ -12,7 +12,7 @@ import { held, somebodyWaits } from "../support/locks.ts";
 import { type TestDatabase, testDatabase } from "../support/postgres.ts";
 import { startTcpProxy, type TcpProxy } from "../support/tcp-proxy.ts";
 
-/** One database for the file: each test works on an account of its own, or on its own prefix. */
+/** One database for the file: each test uses its own account or prefix. */
 let db: TestDatabase;
 let environment: Record<string, string>;
 
@@ -134,7 +134,7 @@ test("a command that is done, though it cannot tell of it, says where to look", 
 
 type Loss = { commit?: string; also?: (proxy: TcpProxy) => void };
 
-/** Runs a command whose commit arrives, and whose connection breaks before the answer is back. */
+/** Runs a command whose commit arrives, but whose connection breaks before the answer. */
 async function withLostCommit(line: string[], { commit = "commit\0", also }: Loss = {}) {
   const url = new URL(db.url);
   await using proxy = await startTcpProxy({ host: url.hostname, port: Number(url.port) });
@@ -655,7 +655,7 @@ test("a user gets a reset link, and is an operator no more, unless the last: ses
     select gen_random_uuid(), sha256(email::bytea), user_id, false, now(), now(), now() from users where email like 'mallory%'`);
   await db.query(sql`
     update links set created_by = 'user:' || (select user_id from users where email like 'mallory%') where kind = 'reset'`);
-  // As an operator: their role in the account lets them invite nobody.
+  // Made as an operator: the user's role in the account does not allow inviting.
   await db.query(sql`
     insert into links (link_id, kind, token_hash, created_at, created_by, expires_at, account_id, role)
     select gen_random_uuid(), 'invitation', sha256('x'), now(), 'user:' || user_id, now() + interval '1 day', ${accountId}, 'owner'
@@ -679,7 +679,7 @@ test("a user gets a reset link, and is an operator no more, unless the last: ses
   assert.equal(last.code, 1);
   assert.match(last.stderr, /^eve@example\.com is the only operator\./);
   await set("mallory@example.com", "yes");
-  // Both know of each other by the time that either can write.
+  // Both have seen each other before either can write.
   const { both } = await held(db, async (tx) => {
     await tx.query(sql`select from users for no key update`);
     const asked = ["eve@example.com", "mallory@example.com"].map((email) => set(email, "no"));

@@ -17,7 +17,7 @@ import { eventually } from "../support/eventually.ts";
 import { freePort } from "../support/process.ts";
 import { startReceiver } from "../support/receiver.ts";
 
-/** One data folder for the file; each test that needs a service starts it, and ends it. */
+/** One data folder for the file; each test that needs a service starts and stops it. */
 let folder: string;
 let environment: Record<string, string>;
 let accountId: string;
@@ -35,7 +35,7 @@ function json<Json>(texts: TemplateStringsArray, ...inserts: Inserts): Promise<J
   return posthornJson<Json>(words(texts, ...inserts), { environment });
 }
 
-/** The same beside a service, whose database stays: that needs no process. */
+/** Runs beside a service, whose database stays, so it needs no process of its own. */
 function beside<Json>(texts: TemplateStringsArray, ...inserts: Inserts): Promise<Json> {
   return posthornJson<Json>(words(texts, ...inserts), { environment, run: callPosthorn });
 }
@@ -275,14 +275,14 @@ async function startService(): Promise<RunningPosthorn> {
   return service;
 }
 
-/** On a busy machine the service takes longer to say how a carrier does than a command waits for it. */
+/** On a busy machine, a carrier's state may come later than a command would wait. */
 const patientClock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() / 20 };
 
 const LISTEN_FIELDS = ["event", "messageId", "status", "body", "headers", "forwarded"];
 type ListenLine = { body: string; headers: Record<string, string> };
 type Listed = { deliveryId: string };
 
-/** The answer to a POST is recorded a little after it was given. */
+/** The answer to a POST is recorded shortly after it was given. */
 async function listedAs(state: string): Promise<Listed> {
   return eventually(`a delivery is ${state}`, async () => {
     const { data } = await beside<{ data: Listed[] }>`
@@ -303,7 +303,7 @@ function carrierToAdd(port: number, password: string) {
   return { args, input: `${password}\n` };
 }
 
-/** By the pid in PostgreSQL's own file, which it removes when it ends. */
+/** Judged by PostgreSQL's pid file, which it removes when it ends. */
 async function isPostgresRunning(): Promise<boolean> {
   const file = join(environment["DATA_DIR"] ?? "", "postgresql", "postmaster.pid");
   return readFile(file, "utf8").then(

@@ -7,7 +7,7 @@ import { loadCommands, usage } from "../../server/cli/index.ts";
 import { describeSettings } from "../../server/settings.ts";
 import { callPosthorn } from "../support/cli.ts";
 
-/** A database that nobody can reach: what only explains itself must not need one. */
+/** An unreachable database: commands that only explain themselves must not need one. */
 const environment = { DATABASE_URL: "postgres://nobody@127.0.0.1:9/none" };
 
 const explain = (...argv: string[]) => callPosthorn(argv, { environment });

@@ -4,8 +4,8 @@ import { callPosthorn, startPosthorn, words } from "../support/cli.ts";
 import { ask, type NpmPdu, npmSmpp } from "../support/npm-smpp.ts";
 
 /**
- * Binds to an SMSC of the command line, submits once, and tells what came. It hangs up as the SMSC is
- * told to stop.
+ * Binds to the command line's SMSC, submits once, and returns what came. Disconnects while the SMSC
+ * is being stopped.
  */
 async function submitOnce(options: readonly string[], awaited: number): Promise<NpmPdu[]> {
   await using smsc = startPosthorn(["smsc", "--port", "0", ...options], {});

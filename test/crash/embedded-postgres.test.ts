@@ -8,7 +8,7 @@ import { type Database, DatabaseUnavailable, openDatabase, silentLog, sql } from
 import { ask, type DataFolder, dataFolder } from "../support/data-folder.ts";
 import { eventually } from "../support/eventually.ts";
 
-/** One for all: every test leaves a whole cluster behind, that is what is tested. */
+/** Shared, since every test must leave the cluster whole: that is what is tested. */
 let folder: DataFolder;
 
 before(async () => {
@@ -59,7 +59,7 @@ test("a crash does not hinder the start when another program has got the dead on
     owner = await stat(file);
     await killed(first);
   }
-  // PostgreSQL itself asks only whether the pid is alive and its own user's.
+  // PostgreSQL itself checks only that the pid is alive and belongs to its own user.
   const stranger = spawn("sleep", ["60"], { uid: owner.uid, gid: owner.gid });
   const lines = (await readFile(file, "utf8")).split("\n");
   await writeFile(file, [stranger.pid, ...lines.slice(1)].join("\n"));
@@ -81,7 +81,7 @@ test("PostgreSQL that dies under a running service comes back at the same addres
   const firstStart = await startOf(db);
 
   process.kill(postgres.pid(), "SIGKILL");
-  // Whoever was connected may be answered once more by the old one.
+  // An open connection may still get an answer from the old one.
   await eventually("another one answers", async () => {
     const start = await startOf(db).catch(whileAway);
     return start !== undefined && start !== firstStart;
@@ -111,7 +111,7 @@ async function killed(postgres: Dying): Promise<void> {
 
 async function connection(url: string) {
   const client = new Client({ connectionString: url });
-  // The test cuts it: that is the point.
+  // The test cuts the connection on purpose.
   client.on("error", () => {});
   await client.connect();
   return Object.assign(client, {
@@ -119,7 +119,7 @@ async function connection(url: string) {
   });
 }
 
-/** A statement that never looks whether its postmaster lives; it ends by itself after a minute. */
+/** A statement that never checks whether its postmaster is alive; it ends after a minute. */
 async function keepBusy(client: Client): Promise<number> {
   const { rows } = await client.query<{ pid: number }>("select pg_backend_pid() as pid");
   const statement =

@@ -1,5 +1,5 @@
 /**
- * Loaded before a service: once a file of this name is there, its monotonic clock is a minute ahead, as
+ * Preloaded by a service: once the given file exists, its monotonic clock is a minute ahead, like
  * that of a process that slept so long.
  */
 import { existsSync } from "node:fs";

@@ -18,7 +18,7 @@ import { type ServiceProcess, startService } from "../support/process.ts";
 import { TEST_SECRETS } from "../support/secret-key.ts";
 import { assertSound } from "../support/sound.ts";
 
-/** The SMSC chooses the moment of the crash: it has the submit and will not answer. */
+/** The SMSC determines the moment of the crash: it has the submit and will not answer. */
 async function world(script: SmscOptions, settings: Record<string, unknown> = {}) {
   await using started = new AsyncDisposableStack();
   const db = started.use(await testDatabase());
@@ -44,7 +44,7 @@ async function acceptMany(api: TestApi, count: number): Promise<string[]> {
   return data.map(({ messageId }) => messageId);
 }
 
-/** Who takes over is not killed, so it needs no process. */
+/** The successor is not killed, so it needs no separate process. */
 function successor(db: TestDatabase): Promise<TestApi> {
   return startApi({ db, settings: { ROLES: "sender" } });
 }
@@ -107,7 +107,7 @@ test("a receipt that was not answered before the crash is repeated, and changes 
   await statusIs(db, { SENT: 1 });
 
   await held(db, async (tx) => {
-    // The test holds the message, so the receipt is in the sender's hands and cannot be stored.
+    // The test locks the message: the sender has the receipt, but cannot store it.
     await tx.query(sql`select message_id from messages for update`);
     clock.advance(200);
     await somebodyWaits(db);
@@ -120,7 +120,7 @@ test("a receipt that was not answered before the crash is repeated, and changes 
 
   await acceptMany(api, 1);
   await statusIs(db, { DELIVERED: 1, SENT: 1 });
-  // The receipt reaches the sender, its answer does not reach the SMSC.
+  // The receipt reaches the sender, but its answer does not reach the SMSC.
   smsc.pauseReading();
   clock.advance(200);
   await statusIs(db, { DELIVERED: 2 });
@@ -139,7 +139,7 @@ test("a receipt that was not answered before the crash is repeated, and changes 
   await assertSound(db);
 });
 
-/** Of each submission, in order: whether each of its receipts changed anything. */
+/** For each submission, in order, whether each of its receipts changed anything. */
 async function receiptsOf(db: TestDatabase): Promise<boolean[][]> {
   const rows = await db.query<{ applied: boolean[] }>(sql`
     select jsonb_path_query_array(receipts, '$[*].applied') as applied from submissions order by message_id, turn`);
@@ -228,7 +228,7 @@ test("a sender that slept past its lease submits nothing more of what others hav
   await assertSound(db);
 });
 
-/** Stops it while something that it holds still waits for its turn to leave. Answers how much it holds. */
+/** Stops the sender while some of what it claimed has not left yet. Returns how much it claimed. */
 async function stopAmidTurn(
   sender: ServiceProcess,
   { db, smsc }: { db: TestDatabase; smsc: Smsc },
@@ -243,17 +243,17 @@ async function stopAmidTurn(
   });
 }
 
-/** How many have left a sender that is stopped: the last may still be on their way, or not read yet. */
+/** How many submits left the stopped sender; the last ones may still be in transit, or unread. */
 async function restingCount(smsc: Smsc): Promise<number> {
   for (let seen = -1; ; seen = smsc.submitCount()) {
     await systemClock.sleep(20);
-    // Whatever the machine was busy with, there was time to read what is there.
+    // However busy the machine was, there was time to read what had arrived.
     for (let turn = 0; turn < 2; turn += 1) await new Promise(setImmediate);
     if (smsc.submitCount() === seen) return seen;
   }
 }
 
-/** Settings of a process whose clock the test can put ahead while it sleeps. */
+/** Settings of a process whose clock the test can advance while it sleeps. */
 async function leapingClock() {
   const folder = await mkdtemp(join(tmpdir(), "posthorn-clock-"));
   const file = join(folder, "leap");
@@ -265,7 +265,7 @@ async function leapingClock() {
   };
 }
 
-/** As if the holder had been silent for long: leases are the database's, and so is their end. */
+/** As if the holder had long been silent; leases expire by the database's clock. */
 async function expireClaims(db: TestDatabase): Promise<void> {
   await db.query(sql`update send_queue set due_at = clock_timestamp() where leased_by is not null`);
   await db.query(sql`update nodes set heard_at = heard_at - interval '1 minute'`);

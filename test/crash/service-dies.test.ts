@@ -12,11 +12,11 @@ import { freePort } from "../support/process.ts";
 import { assertSound } from "../support/sound.ts";
 
 const started = new AsyncDisposableStack();
-/** One for all. */
+/** Shared by all tests. */
 let folder: DataFolder;
 let accountId: string;
 let orphanPid: number;
-/** The second on the folder, in place of one that was killed. It goes through the tests as they stand. */
+/** The second service on the folder, after one was killed. The tests use it in order. */
 let service: Awaited<ReturnType<typeof start>>;
 
 before(async () => {
@@ -61,7 +61,7 @@ test("while its PostgreSQL is down the service answers 503, and works again by i
   assert.equal(await answer(), 200);
 
   const answers = new Set<number>();
-  // Connections that are open already are answered until their process notices.
+  // Open connections still get answers until their process notices.
   await eventually("it answers 503", async () => {
     const postgresPid = (await findRunningPostgres(folder.path))?.pid ?? 0;
     process.kill(postgresPid, "SIGKILL");
@@ -92,7 +92,7 @@ test("a second service on the folder is refused in one sentence that names the f
 });
 
 test("a stop signal, handed on by a launcher too, ends the service with PostgreSQL, which needs no recovery", async () => {
-  // Keeps the service from its exit, amid which the second signal would kill it.
+  // Keeps the service from exiting, as the second signal would kill it during its exit.
   const asking = request(`${service.url}/console/auth/sign-in`, {
     method: "POST",
     headers: {
@@ -105,7 +105,7 @@ test("a stop signal, handed on by a launcher too, ends the service with PostgreS
   asking.flushHeaders();
   await once(asking, "continue");
   const stopped = service.stop("SIGINT");
-  // Not at once: two that wait together are one.
+  // Not immediately: two pending signals count as one.
   await service.line(/^Stopping/);
   const stoppedAgain = service.stop("SIGINT");
   asking.end("{}");
@@ -122,7 +122,7 @@ test("a service goes on without a reader of its log, and stops as it should", as
   await using unread = await start({ LOG_LEVEL: "debug" });
   unread.stopReading();
 
-  // Each is refused with a line in the log.
+  // Each refusal writes a line to the log.
   for (let n = 0; n < 3; n += 1)
     assert.equal((await fetch(`${unread.url}/v1/nothing`)).status, 404);
 
@@ -130,7 +130,7 @@ test("a service goes on without a reader of its log, and stops as it should", as
   assert.equal(await findRunningPostgres(folder.path), undefined);
 });
 
-/** The database that the service works on. */
+/** Opens the database that the service uses. */
 async function openFolder() {
   const { url } = (await findRunningPostgres(folder.path)) ?? assert.fail();
   const db = openDatabase({ url, log: silentLog, maxConnections: 1 });
@@ -155,7 +155,7 @@ async function isBack(killedPid: number): Promise<boolean> {
   return running !== undefined && running.pid !== killedPid;
 }
 
-/** Beside a service, whose database stays: that needs no process. */
+/** Runs beside a service, whose database stays, so it needs no process of its own. */
 async function command<Json>(...args: string[]): Promise<Json> {
   return posthornJson<Json>(args, { environment: await ownEnvironment(), run: callPosthorn });
 }

@@ -29,7 +29,7 @@ async function kill(worker: ServiceProcess): Promise<void> {
   await worker.exited;
 }
 
-/** A second worker takes up what the first left behind, once its leases have run out. */
+/** A second worker takes over what the first left behind, once its leases have run out. */
 async function takeOver(
   world: WebhookWorld,
   options?: Parameters<WebhookWorld["worker"]>[0],
@@ -54,12 +54,12 @@ async function assertWhole(world: WebhookWorld, messageIds: string[]): Promise<v
   await webhooksAreSound(world);
 }
 
-/** These messages were never accepted nor sent: only what is said of webhooks can hold of them. */
+/** These messages were never accepted or sent: only the rules about webhooks can hold. */
 function webhooksAreSound({ db }: WebhookWorld): Promise<void> {
   return assertSound(db, ["I10", "I11", "I14"]);
 }
 
-/** The receiver saw every event, and whenever it saw one again it was the same. */
+/** The receiver saw every event, and repetitions were identical. */
 function assertSeen({ received }: Receiver, messageIds: string[]): void {
   const seen = Map.groupBy(received, ({ headers }) => headers["webhook-id"] ?? "");
   assert.deepEqual(
@@ -89,7 +89,7 @@ test("a worker killed after its claim, before it wrote an octet of the request, 
   const tls = { isServer: true, ...authority.issue({ names: ["localhost"] }) };
   let isDead = false;
   await using host = await startRawServer((raw) => {
-    // Without an answer to its greeting nothing of the request leaves.
+    // The client sends nothing of the request until the TLS handshake is answered.
     if (!isDead) return;
     const socket = new TLSSocket(raw, tls);
     onRequests(socket, () => socket.write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"));
@@ -109,7 +109,7 @@ test("a worker killed after its claim, before it wrote an octet of the request, 
   assert.ok((await world.attempts()).some(({ error_class }) => error_class === "interrupted"));
 });
 
-/** With the settings of a worker that trusts it. */
+/** An authority, and the settings of a worker that trusts it. */
 async function ownAuthority() {
   const authority = makeAuthority();
   const folder = await mkdtemp(join(tmpdir(), "posthorn-authority-"));
@@ -158,7 +158,7 @@ const WAITING = sql`
    where l.relation = 'webhook_attempts'::regclass and not l.granted
      and l.database = (select oid from pg_database where datname = current_database())`;
 
-/** Kills the worker while its recording waits in the database; `afterwards` says what becomes of that. */
+/** Kills the worker while its recording waits in the database; `afterwards` decides its fate. */
 async function killAmidRecording(
   world: WebhookWorld,
   receiver: Receiver,
@@ -169,7 +169,7 @@ async function killAmidRecording(
   await held(world.db, async (tx) => {
     await tx.query(sql`lock table webhook_attempts in share mode`);
     receiver.release(200);
-    // One that has just begun: after two seconds of it PostgreSQL ends the statement.
+    // Only a fresh one: after two seconds of waiting PostgreSQL ends the statement.
     await world.until(
       "the recording waits",
       sql`select count(*) > 0 as holds from (${WAITING}) w

@@ -9,7 +9,7 @@ import { startApi, type TestApi, type TestKey } from "../support/api.ts";
 import { eventually } from "../support/eventually.ts";
 import { assertSound } from "../support/sound.ts";
 
-/** What becomes of a message, by the last digits of its recipient; with its receipts, as the simulator sends them. */
+/** How a message ends, by its recipient's last digits, after the receipts of the simulator. */
 const ENDS = {
   "5678": "DELIVERED",
   "0001": "UNDELIVERED",
@@ -34,7 +34,7 @@ type Real = { account: TestKey };
 
 const FIRST_CREDITS = 6;
 const HOUR_MS = 3_600_000;
-/** No run begins after it: a busy machine does fewer of them. */
+/** No run starts after this time: a busy machine does fewer of them. */
 const LIMIT_MS = 3_000;
 
 let count = 0;
@@ -52,7 +52,7 @@ function bodyOf({ ending, segments, isLater }: Wish): object {
 
 type Answer = Awaited<ReturnType<TestApi["send"]>>;
 
-/** Connections are ended now and then: 503 says that nothing was done, 500 to try the same again. */
+/** Connections are ended now and then: 503 means that nothing was done, 500 to repeat the same. */
 function answered(ask: () => Promise<Answer>, tryAgain: number[] = [503]): Promise<Answer> {
   return eventually("the service answers", async () => {
     const answer = await ask();
@@ -81,7 +81,7 @@ function commandsOn(api: TestApi) {
     given: { model: Model; real: Real },
   ) => Promise<void>;
 
-  /** Done to one of the messages that are wanted; to none where there are none. */
+  /** Applies to one of the wanted messages; to none if there are none. */
   function commandOn(name: string, pick: number, isWanted: (known: Known) => boolean, run: OfOne) {
     const wantedOf = ({ messages }: Readonly<Model>) =>
       [...messages].filter(([, known]) => isWanted(known));
@@ -122,7 +122,7 @@ function commandsOn(api: TestApi) {
     if (known.status === "FAILED") model.balance += known.wish.segments;
   }
 
-  /** Its time has come; with a holder, one that died with it in its hands. */
+  /** Makes a message due; with a holder, as if that had died while holding it. */
   function leaveQueue(name: string, pick: number, holder: () => string | null): Command {
     return commandOn(name, pick, isWaiting, async (messageId, known, { model }) => {
       await api.db.query(sql`
@@ -149,7 +149,7 @@ function commandsOn(api: TestApi) {
     command(`send ${JSON.stringify(given)}`, (model, real) => sendNew(model, real, given)),
   );
   return [
-    // Without messages the others have nothing to do.
+    // Without messages, the other commands have nothing to do.
     ordinary,
     ordinary,
     ordinary,
@@ -219,7 +219,7 @@ const ORDINARY: Wish = { ending: "5678", segments: 1, isLater: false, isKeyed: f
 const RANKS: Record<string, number> = { QUEUED: 0, SENT: 1 };
 const rankOf = (status: string) => RANKS[status] ?? 2;
 
-/** What the service tells is what the model holds, as soon as nothing is on its way any more. */
+/** Once everything is settled, the service reports what the model holds. */
 async function assertEqual(api: TestApi, model: Model, { account }: Real): Promise<void> {
   const read = async <Body>(path: string) =>
     (await answered(() => api.get(path, account))).json<Body>();

@@ -13,7 +13,7 @@ import type { TestDatabase } from "../support/postgres.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { type SendingWorld, startSending } from "../support/sending.ts";
 
-/** Nothing else contains it, in whatever form. */
+/** Unique, so that nothing else contains it in any form. */
 const TEXT = `Gruesse ${randomBytes(6).toString("hex")}`;
 const NUMBER = "4915112345678";
 const OTHER_NUMBERS = ["4915112340001", "4915112340002", "4915112340008", "4915199900000"];
@@ -28,7 +28,7 @@ let world: SendingWorld;
 let strict: Smsc;
 const started = new AsyncDisposableStack();
 
-/** The whole run: every flow, the failing ones above all, with the log at its most talkative. */
+/** The whole run: every flow, above all the failing ones, at the most detailed log level. */
 before(async () => {
   await using receiver = await startReceiver(({ path }) => (path.includes("bad") ? 500 : 200));
   strict = started.use(await startSmsc({ credentials: { systemId: "test", password: "another" } }));
@@ -107,7 +107,7 @@ async function sendBad(): Promise<void> {
   await api.get(`/v1/messages?recipient=${NUMBER}&cursor=nonsense`);
 }
 
-/** Errors of the database carry the row that failed, and its parameters. */
+/** Database errors contain the row that failed, and its parameters. */
 async function provokeFaults(): Promise<void> {
   const { api } = world;
   await api.db.query(
@@ -180,7 +180,7 @@ test("no line of it holds a key, a secret, a password, a text or a whole number,
   assert.ok(secrets.size >= 15);
 });
 
-/** As it is, as hexadecimal digits of its octets or of its UTF-16, and as base64. */
+/** The secret itself, its bytes and its UTF-16 in hexadecimal, and base64. */
 function spellings(secret: string): string[] {
   const utf16 = Buffer.from(secret, "utf16le").swap16();
   return [

@@ -193,7 +193,7 @@ test("webhooks tell of attempts by class, delays and what waits", async () => {
   const metrics = createMetrics();
   const loop = observeWebhooks({ db: world.api.db, metrics });
 
-  // The delivered one is counted until its end is stored, a moment after its attempt was.
+  // The delivered one counts until its end is stored, shortly after its attempt.
   await eventually("only the refused one waits, for another attempt", async () => {
     await loop.pass(signal);
     const { value: waiting } = readScrape(await metrics.registry.metrics());

@@ -15,7 +15,7 @@ import { startWorld, type World } from "../storm/world.ts";
 const ROLES = ["api,sender", "api,sender"];
 const BINDS_OF_BOTH_CARRIERS = 8;
 
-/** One for all: two processes on one database. The last test kills one of them. */
+/** Shared: two processes on one database. The last test kills one of them. */
 let world: World;
 let key: string;
 
@@ -83,7 +83,7 @@ test("what a killed node held is sent once its lease is over, and stands as a do
   assert.deepEqual(wrong, []);
 });
 
-/** Makes the carrier that sends again what is in doubt wait longer: it would fail after two doubts. */
+/** Makes the carrier that resends in doubt wait longer: after two doubts the message would fail. */
 async function waitForAnswers(responseTimeout: string): Promise<void> {
   await eventually(
     "all are bound",

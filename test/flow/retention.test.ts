@@ -28,7 +28,7 @@ const DAY_MS = 86_400_000;
 const TO = { recipient: "4915112345678", text: "Hello" };
 const REFUSED = { recipient: "4915112340002", text: "Hello" };
 
-/** Late by so many days. Ids of a process only ever grow, so the tests below go forward in time. */
+/** A clock ahead by some days. Ids of a process only grow, so the tests go forward in time. */
 function lateClock(days: number): Clock & { setLate(days: number): void } {
   let lateMs = days * DAY_MS;
   return {
@@ -43,7 +43,7 @@ async function makeMonths(db: Database, around: Date): Promise<void> {
     select make_partitions(parent, ${around}) from unnest(array['messages', 'events', 'submissions']) parent`);
 }
 
-/** Those of 2036. */
+/** The partitions of 2036. */
 async function partitionsOf(db: Database, parent: string): Promise<string[]> {
   const made = await db.query<{ name: string }>(sql`
     select c.relname as name
@@ -177,7 +177,7 @@ test("an old month that somebody reads is dropped later, and hardly waited for",
   await makeMonths(db, new Date("2020-05-15T12:00:00Z"));
   const drop = () =>
     db.transaction(async (tx) => {
-      // However long others would wait for a lock.
+      // Ignores the lock timeout that other statements have.
       await tx.query(sql`set local lock_timeout = 0`);
       const [dropped] = await tx.query<{ month: string | null }>(sql`
         select drop_oldest_messages(interval '45 days') as month`);
@@ -205,7 +205,7 @@ test("a month of which something is still to be sent stays, and everything after
   const clock = lateClock(200);
   await using api = await startApi({ clock, prepare: (db) => makeMonths(db, clock.now()) });
   await api.send(TO);
-  // The month before it holds nothing that waits, and may go.
+  // The month before has nothing waiting, so it may be dropped.
   const gone = await dropAll(api.db, 45);
 
   assert.equal(gone, 1);
@@ -504,7 +504,7 @@ test("sessions that are over, forms and tries of a day ago and links of a month 
   );
 });
 
-/** A row like one that is there, from before all partitions. */
+/** Copies an existing row to a date before all partitions. */
 async function plantStray(db: Database, table: string): Promise<void> {
   await db.query(sql`
     insert into ${rawSql(table)}
@@ -513,14 +513,14 @@ async function plantStray(db: Database, table: string): Promise<void> {
      limit 1`);
 }
 
-/** Rows of a table that were read by its indexes, also those that a filter threw away. */
+/** How many rows were read by the table's indexes, including those that a filter discarded. */
 function readByIndex(
   db: Database,
   table: string,
   work: (within: Database) => Promise<unknown>,
 ): Promise<number> {
   return db.transaction(async (tx) => {
-    // Else a table that was never looked at counts as small, and is read through.
+    // Otherwise a table without statistics counts as small, and is scanned.
     await tx.query(sql`set local enable_seqscan = off`);
     await work({ ...db, query: tx.query });
     const [row] = await tx.query<{ rows: number }>(sql`
@@ -529,7 +529,7 @@ function readByIndex(
   });
 }
 
-/** Answers in how many passes. */
+/** Redacts everything; returns the number of passes. */
 async function redactAll(db: Database, days: number): Promise<number> {
   const loop = redactTexts({ db, days });
   let passes = 1;
@@ -537,7 +537,7 @@ async function redactAll(db: Database, days: number): Promise<number> {
   return passes;
 }
 
-/** Messages of all accounts that have ended, without the rest of their story. */
+/** Ended messages for all accounts, without their other rows. */
 async function plantMessages(
   db: Database,
   { perAccount, daysAgo }: { perAccount: number; daysAgo: number },

@@ -50,7 +50,7 @@ test("a paused carrier submits nothing, and goes on where it stopped", async () 
   await using world = await startSending({ smscs: [{}] });
   await pause(world, true);
   const { messageId } = await world.send(TO);
-  // That takes longer than the queue is ever left alone.
+  // This takes longer than the queue ever goes unchecked.
   await nodeSees(world);
   const waiting = await world.read(messageId);
   const submitted = world.smscs[0]?.submitCount();
@@ -212,7 +212,7 @@ test("a throttled message keeps its place, and so do those behind it", async () 
   const order = world.smscs[0]?.received().map(({ text }) => Number(text.slice(8))) ?? [];
   const again = order.lastIndexOf(3);
   const [before, after] = [order.slice(0, again), order.slice(again)];
-  // What was on its way when the carrier said so may pass it: no more than a window.
+  // Submits already under way may overtake it: at most a window.
   assert.ok(before.length <= 15, `${before.length} left before it: ${order.join(" ")}`);
   assert.deepEqual(before, before.toSorted(byNumber), "those before it in order");
   assert.deepEqual(after, after.toSorted(byNumber), "those after it in order");
@@ -251,8 +251,8 @@ async function pause(world: SendingWorld, paused: boolean): Promise<void> {
 }
 
 /**
- * Queues a message for the first carrier in each of so many accounts that come before the world's
- * own. Each has a segment at that carrier already, and so stays with it.
+ * Queues a message for the first carrier in each of `count` accounts that sort before the world's.
+ * Each already has a segment at that carrier, and so stays with it.
  */
 async function queueAhead(
   { api: { db } }: SendingWorld,

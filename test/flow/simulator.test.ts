@@ -11,7 +11,7 @@ after(() => world[Symbol.asyncDispose]());
 
 type Story = { ending: string; end: string; code?: string; refunded?: number; history: string[] };
 
-/** The simulator's endings, told by status changes, submissions, doubts and receipts. */
+/** The simulator's endings, as status changes, submissions, doubts and receipts. */
 const stories: Story[] = [
   {
     ending: "5678",

@@ -133,7 +133,7 @@ test("while answers cannot be stored, no more than a moment's messages leave", a
   assert.ok(left > 0 && left < 200, `${left} left`);
 });
 
-/** The count that does not grow for as long as thirty of them would take. */
+/** The count, once it has not grown for as long as thirty submits would take. */
 async function untilStill(count: () => number): Promise<number> {
   return eventually("no more leave", async () => {
     const before = count();
@@ -364,7 +364,7 @@ test("a stop unbinds carriers while a client still has not read its answer", asy
 });
 
 test("a node is heard while one of its carriers still waits for an answer before it leaves", async () => {
-  // By this clock it waits for ever.
+  // By this clock, it waits forever.
   const clock = { ...systemClock, monotonicMs: () => 0 };
   await using world = await startSending({
     smscs: [{ answer: "never" }],
@@ -392,7 +392,7 @@ test("ten messages in flight at once each get their own receipt", async () => {
   assert.equal(world.smscs[0]?.submitCount(), 10);
 });
 
-/** Once it has so many entries. */
+/** The history, once it has this many entries. */
 function historyOf(world: SendingWorld, messageId: string, count: number) {
   return eventually(`the history has ${count} entries`, async () => {
     const history = await world.history(messageId);

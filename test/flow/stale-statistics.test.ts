@@ -20,15 +20,15 @@ import { applyReceipts } from "../../server/sending/receipts.ts";
 import { testDatabase } from "../support/postgres.ts";
 import { unheard } from "../support/messages.ts";
 
-/** How many wait, and how many of them one call is about. */
+/** How many rows wait, and how many of them one call handles. */
 const WAITING = 4_000;
 const BATCH = 20;
-/** A call reads each of its rows a few times: to lock it, to change it, and to look what waits behind it. */
+/** A call reads each row a few times: to lock it, to change it, and to see what waits behind it. */
 const MOST_READS = 5 * BATCH;
-/** Blocks of indexes: two or three for each row that is looked up, changed or written, and so often in each index of it. */
+/** Blocks of indexes: two or three per row that is read or written, in each of its indexes. */
 const MOST_BLOCKS = 25 * BATCH;
 
-/** What a carrier answers to everything, and as many submissions with it as are looked at. */
+/** The id in all of a carrier's answers, and the most submissions with one id that are examined. */
 const SHARED_ID = "0";
 const MOST_OF_ONE_ID = 1_000;
 
@@ -42,7 +42,7 @@ const TABLES = [
   "idempotency",
   "parked_receipts",
 ];
-/** They and their partitions. */
+/** These tables and their partitions. */
 const OUR_TABLES = `^(${TABLES.join("|")})`;
 
 const now = new Date();
@@ -117,7 +117,7 @@ const received = {
 };
 
 const calls: [string, Call, number?][] = [
-  // Before others park some, and their table is empty no more.
+  // First, while the table of parked receipts is still empty; later calls fill it.
   [
     "taking up receipts of what was submitted",
     (on) => {
@@ -207,7 +207,7 @@ for (const { plans, db } of worlds) {
   }
 }
 
-/** One connection, because each has plans of its own: made while no more than `first` were waiting. */
+/** One connection, as plans belong to it: they are made while only `first` were waiting. */
 async function queueThatWas(first: string[]): Promise<Database> {
   const { url, ...base } = await testDatabase();
   const db = openDatabase({
@@ -215,7 +215,7 @@ async function queueThatWas(first: string[]): Promise<Database> {
     log: silentLog,
     maxConnections: 1,
     genericPlans: true,
-    // Counting and filling take their time.
+    // Counting and filling take a while.
     statementTimeoutMs: 60_000,
   });
   after(async () => {
@@ -235,7 +235,7 @@ async function queueThatWas(first: string[]): Promise<Database> {
   return db;
 }
 
-/** Each with a recipient and a time of its own: among equal ones an index that is of no use still finds its way. */
+/** All recipients and times differ: among equal ones, even a useless index would seem to work. */
 async function fill(db: Database, waiting: readonly string[]): Promise<void> {
   await db.query(sql`
     insert into messages (account_id, message_id, recipient, text, encoding, segments, credits, status, callback_url,
@@ -267,7 +267,7 @@ async function fill(db: Database, waiting: readonly string[]): Promise<void> {
 
 type Reads = { rows: number; blocks: number };
 
-/** What it reads of those tables and their indexes; what it does is undone. */
+/** What the call reads of these tables and their indexes; its changes are rolled back. */
 async function readsOf(db: Database, call: Call): Promise<Reads> {
   let reads = { rows: 0, blocks: 0 };
   const undo = new Error("undo");

@@ -102,7 +102,7 @@ test("with a share of 0 nothing is exported, whatever the caller's flag says", a
     const share = { OTEL_TRACES_SAMPLER_ARG: "0" };
     await using api = await startApi({ settings: settings(collector, share) });
     await api.send(TO, { headers: { traceparent: TRACEPARENT } });
-    // Stopping exports what has gathered.
+    // Stopping exports what has accumulated.
   }
 
   assert.deepEqual(collector.bodies, []);

@@ -11,7 +11,7 @@ import { type TestDatabase, testDatabase } from "../support/postgres.ts";
 import { TEST_SECRETS } from "../support/secret-key.ts";
 
 const LATER = "9999_folders.sql";
-/** As the next release may expand the schema: columns, tables and functions beside what is there. */
+/** How the next release may extend the schema: with additional columns, tables and functions. */
 const NEXT_RELEASE = `
   alter table messages add column folder text;
   alter table accounts add column folders integer not null default 0;
@@ -22,11 +22,11 @@ const LIMIT_MS = 30_000;
 let db: TestDatabase;
 let key: string;
 let nodes: ServiceProcess[] = [];
-/** How many partitions of now were missing, and how many of them were made before a node was heard. */
+/** How many current partitions were missing, and how many were made before a node reported. */
 let partitions: { missing: number; made: number | undefined };
 const migrations = await readMigrations();
 
-/** Two nodes that started at once on the schema of before, which lacks the partitions of now too. */
+/** Two nodes that start at once on the previous schema, which also lacks the current partitions. */
 before(async () => {
   db = await testDatabase({ isEmpty: true });
   await applyByHand(migrations.slice(0, -1));
@@ -34,10 +34,10 @@ before(async () => {
   const missing = await dropNow();
   const starting = [startService(db.url), startService(db.url)];
   const started = await Promise.allSettled(starting);
-  // Also where one of them fails: what runs is stopped in the end.
+  // Even if one of them fails, those running are stopped at the end.
   nodes = started.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
   await Promise.all(starting);
-  // Asked now: a change of the tables would make them look younger.
+  // Read now: a later change of the tables would make them look younger.
   const [found] = await db.query<{ made: number }>(sql`
     select count(*)::int as made
       from pg_class
@@ -111,7 +111,7 @@ test("a migration that fails for what the database lacks just now is called no f
   });
 });
 
-/** As where nobody ran for months: without the partitions of now. */
+/** As if no node had run for months: drops the current partitions. */
 async function dropNow(): Promise<string[]> {
   const rows = await db.query<{ name: string }>(sql`
     select c.relname as name

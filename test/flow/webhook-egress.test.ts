@@ -10,7 +10,7 @@ import { resolveBy, testEgress } from "../support/egress.ts";
 import { hostileHosts, hostileZone } from "../support/hostile-hosts.ts";
 import { webhookWorld } from "../support/webhook-world.ts";
 
-// The tables of hosts are the same that the guard itself is tested with. Here they go the three ways
+// These are the tables of hosts by which the guard itself is tested. Here they take the three ways
 // that lead to it: accept, test button, worker. A canary on every address sees no connection.
 
 test("a forbidden callback address is refused when the message is sent, and nothing is charged", async () => {

@@ -19,13 +19,13 @@ import { until } from "../support/until.ts";
 import { type WebhookWorld, webhookWorld } from "../support/webhook-world.ts";
 import { unheard } from "../support/messages.ts";
 
-/** A machine without the time: what is signed is dated by the database. */
+/** A machine with the wrong time: the database dates what is signed. */
 const clock = { ...systemClock, now: () => new Date(0) };
 
-/** Events that wait for others to read them. */
+/** Events that wait for other readers. */
 const KEPT = 5_000;
 
-/** Follows the account of the world until it is disposed of. */
+/** Follows the world's account until it is disposed of. */
 async function follow({ db, secrets, accountId }: WebhookWorld) {
   const seen: FollowedEvent[] = [];
   const stopping = new AbortController();
@@ -150,7 +150,7 @@ test("a look reads no more of what is kept for other followers, where it was pla
   await using world = await webhookWorld();
   const other = await world.newAccount();
   const messageId = await world.message({ url: null });
-  // Of a transaction older than any that runs now, whoever else is on this server.
+  // From a transaction older than any that runs now, whoever else uses this server.
   await world.db.query(sql`
     insert into followed_events (xid, account_id, message_id, sequence)
     select '3', ${other}, ${messageId}, 2 from generate_series(1, ${KEPT}::int)`);
@@ -183,7 +183,7 @@ test("a look reads no more of what is kept for other followers, where it was pla
   assert.ok(most > 0 && most < KEPT / 10, `${most} of ${KEPT} were read`);
 });
 
-/** Rows of followed events that this transaction has read. */
+/** How many rows of followed events this transaction has read. */
 async function followedReads(tx: Queryable): Promise<number> {
   const [row] = await tx.query<{ reads: number }>(sql`
     select seq_tup_read + idx_tup_fetch as reads
@@ -225,7 +225,7 @@ test("a followed event is forwarded with the same octets and headers", async () 
   assert.equal(received.headers["x-sms-signature"], headers["X-SMS-Signature"]);
 });
 
-/** `listen --forward-to` as the command line runs it, until it is disposed of. */
+/** Runs `listen --forward-to` as the command line does, until it is disposed of. */
 async function listen({ db, secrets, accountId }: WebhookWorld, url: string) {
   const lines: { headers: Record<string, string>; forwarded: { error: string | null } }[] = [];
   const ready = Promise.withResolvers<void>();

@@ -13,7 +13,7 @@ function rows({ db }: WebhookWorld): Promise<Row[]> {
       from webhook_deliveries order by message_id, sequence`);
 }
 
-/** Moves a message as the sender of the same node does. */
+/** Moves a message as the sender on the same node does. */
 async function moveBeside(
   world: WebhookWorld,
   { messageId, url, from, to, webhooks, fails = false }: Step,
@@ -38,7 +38,7 @@ type Step = {
   fails?: boolean;
 };
 
-/** A receiver that this node has seen to answer fast, and from now on answers nothing. */
+/** A receiver that answered this node fast at first, and now answers nothing. */
 async function provenReceiver(world: WebhookWorld) {
   const receiver = await startReceiver();
   await world.sent(2, { url: receiver.url });
@@ -49,7 +49,7 @@ async function provenReceiver(world: WebhookWorld) {
   return receiver;
 }
 
-/** A receiver that answers nothing holds its place for as long as a test lasts. */
+/** A receiver that does not answer keeps its slot for as long as a test lasts. */
 const FOR_EVER = { deadlineMs: 120_000 };
 
 /** A message whose next step makes a webhook for such a receiver. */

@@ -6,7 +6,7 @@ import { startReceiver } from "../support/receiver.ts";
 import { until } from "../support/until.ts";
 import { type WebhookWorld, webhookWorld } from "../support/webhook-world.ts";
 
-/** Attempts at a silent host hold their slots for as long as a test lasts. */
+/** Attempts at a silent host keep their slots for as long as a test lasts. */
 const FOR_EVER_MS = 120_000;
 
 /** A receiver that this node has seen to answer fast. */
@@ -18,7 +18,7 @@ async function provenReceiver(world: WebhookWorld) {
   return receiver;
 }
 
-/** The silent host under many addresses, which are many lanes. */
+/** The silent host under many addresses, so that it has many lanes. */
 function addressesOf(port: number, count: number): string[] {
   return Array.from({ length: count }, (_, n) => `http://127.0.7.${n + 1}:${port}/hook`);
 }
@@ -115,7 +115,7 @@ test("a receiver does not wait for the backlogs of two others at its host name",
   const newLane = async () => ({ url: receiver.url, accountId: await world.newAccount() });
   const [one, two, third] = [await newLane(), await newLane(), await newLane()];
   world.worker();
-  // Until each may have half of the host name's slots.
+  // Until each of them may use half of the host name's slots.
   for (const lane of [one, two, third]) await world.sent(60, lane);
   await world.left(0);
   for (const lane of [one, two]) await world.sent(800, lane);
@@ -136,13 +136,13 @@ test("a backlog of retries released at once leaves slots that only first attempt
   await using busy = await startReceiver(() => "hold", "0.0.0.0");
   await using world = await webhookWorld();
   const worker = world.worker({ deadlineMs: FOR_EVER_MS });
-  // Proven lanes of many accounts, so that nothing but the cap on retries holds them back.
+  // Proven lanes of many accounts, so that only the cap on retries holds them back.
   const accounts = await Promise.all(Array.from({ length: 10 }, () => world.newAccount()));
   const urls = accounts.map((_, n) => `http://127.0.8.${n + 1}:${busy.port}/hook`);
   busy.answer = () => 200;
   for (const [position, accountId] of accounts.entries()) {
     await world.sent(30, { url: urls[position] ?? "", accountId });
-    // All at once, on a busy machine, would be too slow to prove anything.
+    // All of them at once would be too slow on a busy machine to become proven.
     await world.left(0);
   }
   busy.answer = () => "hold";
@@ -157,7 +157,7 @@ test("a backlog of retries released at once leaves slots that only first attempt
 
   assert.equal(worker.lanes.inFlight().again, 192);
   assert.ok(busy.received.length - before <= 192);
-  // A crash counts against whatever is leased, so no retry is before it can begin.
+  // A crash counts against everything leased, so a retry is leased only when it can begin.
   const [leased] = await world.db.query(sql`
     select count(*) as count from webhook_deliveries where leased_until is not null and attempts > 1`);
   assert.deepEqual(leased, { count: 192 });

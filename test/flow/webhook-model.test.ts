@@ -9,7 +9,7 @@ import { laneOf, type WebhookWorld, webhookWorld } from "../support/webhook-worl
 const URL = "http://127.0.0.1:1/hook";
 const EVENTS = 3;
 
-/** What is done to the lane; `pick` chooses among what is there. */
+/** What to do to the lane; `pick` selects from what there is. */
 type Step = {
   do: "claim" | "succeed" | "fail" | "stall" | "wake" | "replay" | "hurry";
   pick: number;
@@ -27,9 +27,9 @@ type Held = {
 type Model = {
   /** Leases whose holders are alive. */
   held: Held[];
-  /** Of holders that stood still until their leases had run out; some wake up again. */
+  /** Leases whose holders stalled until they ran out; some wake up again. */
   stalled: Held[];
-  /** How often each event was brought back after it had ended. */
+  /** How often each event was replayed after it had ended. */
   replayed: Map<string, number>;
 };
 
@@ -56,7 +56,7 @@ test("in no order of claims, answers, crashes and replays does a lane lose, doub
     {
       numRuns: 25,
       examples: [
-        // A replay's lease must not be mistaken for that of the delivery it brought back.
+        // A replay's lease must not be mistaken for that of the delivery that it replays.
         [
           [
             { do: "claim", pick: 0 },
@@ -70,7 +70,7 @@ test("in no order of claims, answers, crashes and replays does a lane lose, doub
             { do: "wake", pick: 0 },
           ],
         ],
-        // Given up because its holders were lost, and then the last of them tells what came of it.
+        // Given up because its holders were lost; then the last of them reports its result.
         [
           [
             { do: "claim", pick: 0 },
@@ -122,7 +122,7 @@ async function perform(world: WebhookWorld, model: Model, step: Step, ids: strin
   }
 }
 
-/** Whoever was overtaken while it stood still may log its attempt, and change nothing else. */
+/** A holder that was overtaken while it stalled may log its attempt, but change nothing else. */
 async function wakeUp(world: WebhookWorld, model: Model, held: Held | undefined): Promise<void> {
   if (!held) return;
   const { db } = world;
@@ -179,7 +179,7 @@ async function assertSound(world: WebhookWorld, model: Model, ids: string[]): Pr
     assert.equal(new Set(numbers).size, numbers.length, "an attempt number was used twice");
     const ended = own.filter((each) => each.ended !== null).length;
     const waiting = Number(await isWaiting(world, messageId));
-    // Each time it was wished for it either still waits or has ended, once.
+    // For each time it was requested, it either still waits or has ended, exactly once.
     assert.equal(ended + waiting, 1 + (model.replayed.get(messageId) ?? 0));
   }
 }

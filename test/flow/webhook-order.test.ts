@@ -38,7 +38,7 @@ function messageOf({ headers }: Received): string {
   return (headers["webhook-id"] ?? "").slice(0, -1);
 }
 
-/** The receiver's log decides: each is answered before the next of the same message arrives. */
+/** Judged by the receiver's log: each is answered before the next of its message arrives. */
 function assertOneAtATime(received: Received[]): void {
   for (const [position, { arrivedMs }] of received.entries()) {
     const answeredMs = received[position - 1]?.answeredMs ?? 0;
@@ -54,7 +54,7 @@ function assertFirstAttemptsInOrder(received: Received[]): void {
   );
 }
 
-/** Retries are made due at once instead of being waited for. */
+/** Makes retries due at once instead of waiting for them. */
 async function deliverAll(world: WebhookWorld): Promise<void> {
   await eventually("all is delivered", async () => {
     const [left] = await world.db.query<{ left: number }>(sql`
@@ -67,7 +67,7 @@ async function deliverAll(world: WebhookWorld): Promise<void> {
   });
 }
 
-/** Three events of each message, all due at once: more than a message has in life, and harder. */
+/** Three events of each message, all due at once: harder than any real message. */
 async function insertEvents({ db, accountId }: WebhookWorld, url: string): Promise<void> {
   const at = systemClock.now();
   const events = Array.from({ length: MESSAGES }, () => newMessageId(at.getTime())).flatMap(

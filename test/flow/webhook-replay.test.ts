@@ -25,7 +25,7 @@ import { laneOf, type WebhookWorld, webhookWorld, type Worker } from "../support
 
 const LONG_AGO = new Date("2026-01-01T00:00:00Z");
 
-/** Deliveries that ended exhausted, as seven failures leave them. */
+/** Deliveries that ended exhausted, with the state that seven failures leave. */
 async function exhausted(world: WebhookWorld, count: number, url: string): Promise<string[]> {
   const messageIds = await world.sent(count, { url });
   await world.db.query(sql`
@@ -114,7 +114,7 @@ test("replaying one whose POST is under way is refused, and posts it no second t
     accountId: world.accountId,
     deliveryIds: [deliveryId],
   });
-  // Whatever is due is claimed with it, or before.
+  // Whatever was due before this one is claimed no later than it.
   await world.sent(1, { url: other.url, attempts: 1 });
   await other.arrived(1);
 
@@ -125,7 +125,7 @@ test("replaying one whose POST is under way is refused, and posts it no second t
   await world.left(0);
 });
 
-/** Makes it only be probed, and not before 12 minutes have passed. */
+/** Shuts the lane: it is only probed, and not before 12 minutes have passed. */
 function shut({ lanes }: Worker, accountId: string, url: string): bigint {
   const lane = BigInt(laneOf(accountId, url));
   const place = { accountId, hostname: "127.0.0.1", origin: new URL(url).origin };
@@ -331,7 +331,7 @@ test("everything exhausted is counted, queued page by page, and delivered; a sec
   await exhausted(world, 1_100, receiver.url);
   const old = await exhausted(world, 1, receiver.url);
   await world.db.transaction(async (tx) => {
-    // Events are never changed but by the passing of time.
+    // A trigger forbids changing events; here, time is to have passed.
     await tx.query(sql`set local session_replication_role = replica`);
     await tx.query(sql`
       update events set at = at - interval '30 days' where message_id = any (${old}::uuid[])`);

@@ -18,13 +18,13 @@ async function rotate({ db, accountId, secrets }: WebhookWorld, overlapHours: nu
   return rotated.outcome === "rotated" ? rotated.secrets : undefined;
 }
 
-/** The overlap ends now, as if its hours had passed. */
+/** Ends the overlap now, as if its hours had passed. */
 async function endOverlap({ db }: WebhookWorld): Promise<void> {
   await db.query(sql`
     update signing_secrets set not_after = clock_timestamp() where not_after > clock_timestamp()`);
 }
 
-/** Which of these secrets a receiver can verify the webhook with, by each of the ways it may use. */
+/** The secrets that verify this webhook, by each way that a receiver may use. */
 function verifiedBy({ body, headers }: Received, secrets: string[]) {
   const hex = (secret: string) => createHmac("sha256", secret).update(body).digest("hex");
   const isVerified = (secret: string) => {

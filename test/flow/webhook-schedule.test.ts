@@ -22,7 +22,7 @@ test("a delivery that always fails is tried 7 times on the schedule, then ends e
       `attempt ${position + 1} is recorded`,
       sql`select step = ${position + 1} as holds from webhook_deliveries`,
     );
-    // Recording takes its time: the wait began after the attempt, and some of it is over by now.
+    // Recording takes time: the wait started with the attempt's end, and part of it is over.
     const [row] = await world.db.query<{ whole: number; left: number }>(sql`
       select extract(epoch from next_at - (select max(at) from webhook_attempts))::float8 as whole,
              extract(epoch from next_at - clock_timestamp())::float8 as left
@@ -291,20 +291,20 @@ test("a backlog of retries goes on without a walk, though each message has two o
   await using world = await webhookWorld();
   const messageIds = await world.sent(20, { url: receiver.url, attempts: 1 });
   for (const messageId of messageIds) await world.move(messageId, "DELIVERED");
-  // Both of a message are due one after the other.
+  // The two events of a message become due one after the other.
   await world.db.query(sql`
     update webhook_deliveries d
        set attempts = 1, step = 1, next_at = clock_timestamp() - n * interval '1 minute'
       from unnest(${messageIds}::uuid[]) with ordinality as m (message_id, n)
      where d.message_id = m.message_id`);
 
-  // The time of the second walk never comes.
+  // By this clock, the time of a second walk never comes.
   world.worker({ clock: { ...systemClock, monotonicMs: () => 0 } });
 
   assert.ok(await receiver.arrived(20));
 });
 
-/** Takes one delivery, as a worker does that then dies with it. */
+/** Claims one delivery, like a worker that then dies holding it. */
 function claim(db: Database, isFirst: boolean): Promise<{ message_id: string }[]> {
   return db.query(sql`
     select message_id from claim_deliveries(${HOSTS}, array[1], ${isFirst}, interval '30 s')`);

@@ -169,7 +169,7 @@ test("a webhook that ends while it is looked at is seen, whichever look comes fi
   assert.equal(found?.deliveryId, deliveryId);
 });
 
-/** Where attempts are looked at first, the delivery has ended before anything else is. */
+/** A database in which the delivery ends right after attempts are read, before any other read. */
 function endedBetween({ db, accountId }: WebhookWorld, messageId: string): Queryable {
   let ending: Promise<unknown> | undefined;
   const end = () =>
@@ -184,7 +184,7 @@ function endedBetween({ db, accountId }: WebhookWorld, messageId: string): Query
         ending ??= rows.then(end);
         return (await rows) as never;
       }
-      // By then whoever asks for all at once has asked for the attempts too.
+      // By then, a caller that queries everything at once has also asked for the attempts.
       await new Promise(setImmediate);
       await ending;
       return (await db.query(statement)) as never;
@@ -197,7 +197,7 @@ test("deliveries of before a time are those whose status changed before it, thou
   const { db, accountId } = world;
   await world.sent(1, { url: "http://127.0.0.1:1/hook" });
   await db.transaction(async (tx) => {
-    // Events are never changed but by who writes them.
+    // A trigger forbids changing events.
     await tx.query(sql`set local session_replication_role = replica`);
     await tx.query(sql`update events set at = date_trunc('second', at) - interval '30 s'`);
   });
