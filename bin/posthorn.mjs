@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // Plain JavaScript for any Node from 20 on: it finds the Node that Posthorn is made for, which npm
-// installed with it, and runs the program there. In place when this already is that Node.
+// installed with it, and runs the program there. If this is that Node already, it runs it here.
 
 import { spawn } from "node:child_process";
 import { statSync } from "node:fs";

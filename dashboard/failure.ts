@@ -36,7 +36,7 @@ type ErrorBody = {
 const NO_ANSWER = "No answer came. Check your connection.";
 const NO_ANSWER_TO_A_WRITE =
   "No answer came. Check your connection; your change may or may not have been made.";
-/** Replaces messages of the API that tell of headers, or to retry what a page retries by itself. */
+/** Replaces API messages that speak of headers, or of retries that a page makes by itself. */
 const OWN_WORDS: { [Code in ErrorCode]?: string } = {
   INTERNAL:
     "Something failed inside Posthorn. If it happens again, give the operator the request id.",

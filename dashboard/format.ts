@@ -30,7 +30,7 @@ export function formatCompact(value: number): string {
   return compactNumbers.format(value);
 }
 
-/** One message, two messages; the plural is the singular with an s unless given. */
+/** "One message", "two messages": unless given, the plural is the singular with an s. */
 export function countOf(count: number, one: string, many: string = `${one}s`): string {
   return `${formatNumber(count)} ${count === 1 ? one : many}`;
 }

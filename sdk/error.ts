@@ -1,6 +1,6 @@
 import type { DetailCode, ErrorCode } from "./model.ts";
 
-/** One wrong field of a request; `field` is null where no single field is to blame. */
+/** One wrong field of a request; `field` is null if no single field is to blame. */
 export type ErrorDetail = {
   field: string | null;
   code: DetailCode | (string & {});

@@ -1,6 +1,6 @@
 import { narrowGate } from "#platform";
 
-/** Runs at most so many at once, to spare a receiver on a developer's machine. */
+/** The most that run at once, to spare a receiver on a developer's machine. */
 const MAX_RUNNING = 32;
 
 /** Runs work in parallel, but the work of one message in order. */

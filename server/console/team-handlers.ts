@@ -80,8 +80,8 @@ export function teamHandlers({ db, clock, pager, publicUrl, cookie }: Deps) {
         await lockMembers(tx, accountId);
         await holdAccess(tx);
         const changed = await changeRole(tx, { accountId, userId, role, version, now });
-        // Open pages show what the old role could see, so all the member's sessions end; if it is
-        // one's own role, all but this one.
+        // Open pages show what the old role could see, so all the member's sessions end. If people
+        // change their own role, their present session stays.
         if (isOwn) await keepOnlySession(tx, person, issued.tokenHash);
         else await endSessionsOf(tx, userId);
         const details = { ...changed, after: role };

@@ -2,8 +2,8 @@ import { createWriteStream } from "node:fs";
 import type { Status } from "#contract";
 
 /**
- * refused: an answer said so, and nothing may have been done. unknown: cut off, or an answer said
- * so; done once or not at all.
+ * refused: the answer says so, and nothing may have been done. unknown: no answer, or one that
+ * leaves it open; done once or not at all.
  */
 export type Outcome = "ok" | "refused" | "unknown";
 

@@ -23,7 +23,7 @@ export type Site = AsyncDisposable & {
   db: TestDatabase;
   service: ServiceProcess;
   url: string;
-  /** What no answer may contain but the one allowed to. */
+  /** The secrets: no answer may contain one, except the answer that is allowed to. */
   secrets: Secrets;
   account(options?: { name?: string; credits?: number }): Promise<Account>;
   person(name: string, memberships: [Account, MemberRole][], isOperator?: boolean): Promise<Person>;

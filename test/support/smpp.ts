@@ -64,7 +64,7 @@ export function smppSettings(given: Record<string, unknown> = {}): SmppSettings 
 
 type Store = (batch: Receipt[]) => Promise<readonly Receipt[] | void>;
 
-/** Where `store` names none, all are stored. Never said to have stored anything, unless given when. */
+/** A sink that stores all but what `store` returns. By default it never reports a stored one. */
 export function sinkOf(
   store: Store,
   storedAtMs: ReceiptSink["storedAtMs"] = () => Number.NEGATIVE_INFINITY,

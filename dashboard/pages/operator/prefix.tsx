@@ -104,7 +104,7 @@ type Setting<Values extends Record<string, unknown>, Row> = {
   isRunning: boolean;
   /** Call it when a field was touched. */
   begin: () => void;
-  /** Call it after one's own change of the list, which this form does not conflict with. */
+  /** Call it after the user's own change of the list, which does not conflict with this form. */
   renew: () => void;
   /** Fills in what is set now. */
   edit: (values: Values, focus: string) => void;
