@@ -7,7 +7,7 @@
  */
 import { randomBytes } from "node:crypto";
 import { parseArgs } from "node:util";
-import { setupLink } from "#console";
+import { createUser, passwords, setupLink } from "#console";
 import { type Database, sql, systemClock as clock } from "#platform";
 import { buildDashboard } from "../dashboard/build.ts";
 import { shareBrowser } from "../test/support/browser.ts";
@@ -43,8 +43,21 @@ await inWorld(async (world) => {
   const url = `http://127.0.0.1:${port}`;
   const { key, password, ...filled } = await setUp(db, url);
   await fillAccount(world, db, { ...filled, rows });
-  const signIn = async () => ({ url, cookie: await cookieOf(url, password) });
-  const visitor = await signIn();
+  const visitor = { url, cookie: await cookieOf(url, { email: EMAIL, password }) };
+  const member = async (n: number) => {
+    const user = { email: `member${n}@example.com`, password };
+    const joins = {
+      ...user,
+      accountId: filled.accountId,
+      role: "viewer",
+      isOperator: false,
+    } as const;
+    await createUser(
+      { db, passwords: passwords() },
+      { ...joins, actor: "bench", now: clock.now() },
+    );
+    return { url, cookie: await cookieOf(url, user) };
+  };
 
   await reportPages(visitor, { ...filled, messageIds: await someIds(db) });
   await using shared = await shareBrowser();
@@ -56,7 +69,7 @@ await inWorld(async (world) => {
     );
   }
   const { accountId } = filled;
-  const watched = { browser, signIn, db, accountId, key };
+  const watched = { browser, visitor, member, db, accountId, key };
   const badges = await timeBadges(watched, { streams: STREAMS, messages: MESSAGES });
   const [p50, p95] = [percentile(badges, 0.5), percentile(badges, 0.95)];
   console.log(
@@ -81,8 +94,8 @@ async function setUp(db: Database, url: string) {
   return { userId, accountId, password, keyId: body.keyId, key: body.key };
 }
 
-async function cookieOf(url: string, password: string): Promise<string> {
-  return (await post(`${url}/console/auth/sign-in`, { email: EMAIL, password })).cookie;
+async function cookieOf(url: string, who: { email: string; password: string }): Promise<string> {
+  return (await post(`${url}/console/auth/sign-in`, who)).cookie;
 }
 
 async function post<Body>(url: string, body: object, cookie = "") {
