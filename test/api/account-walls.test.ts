@@ -81,7 +81,7 @@ for (const [name, { method, path, body }] of named) {
   });
 }
 
-test("whatever a path names that is no id at all is not found", async () => {
+test("a path with a malformed id answers 404", async () => {
   const accountId = mine.accountId;
   const operator = await site.member("owner", { accountId, isOperator: true });
   const others = Object.values<ConsoleOperation>(consoleOperations).filter(
@@ -130,7 +130,7 @@ test("every list shows nothing of another account", async () => {
   }
 });
 
-test("after all that, the other account has what it had", async () => {
+test("after all these requests, the other account has what it had", async () => {
   const [left] = await site.db.query(sql`
     select (select count(*) from keys where account_id = ${site.accountId} and revoked_at is null) as keys,
            (select count(*) from memberships where account_id = ${site.accountId}) as members,

@@ -38,7 +38,7 @@ before(async () => {
 });
 after(() => db[Symbol.asyncDispose]());
 
-test("a good data set has no violation, and the audit says how much it looked at", async () => {
+test("a sound data set has no violation, and the audit reports how much it checked", async () => {
   const { checked, violations } = await audit(db, { isDrained: true });
 
   assert.deepEqual(violations, []);
@@ -51,11 +51,11 @@ test("a good data set has no violation, and the audit says how much it looked at
   });
 });
 
-test("no statement of ours can change an event", async () => {
+test("no statement can change an event", async () => {
   await assert.rejects(db.query(sql`update events set status = 'DELIVERED'`), /append-only/);
 });
 
-test("a message that a carrier took whole has one segment on record", async () => {
+test("a message that a carrier accepted as a whole has one segment on record", async () => {
   const { violations } = await afterPlanting(`
     delete from submissions where segment = 2;
     update submissions set is_whole = true`);
@@ -63,7 +63,7 @@ test("a message that a carrier took whole has one segment on record", async () =
   assert.deepEqual(violations, []);
 });
 
-test("a webhook may be given up by an attempt that began before its day was over, and ended after it", async () => {
+test("a webhook may be given up by an attempt that began before its day was over and ended after it", async () => {
   const { violations } = await afterPlanting(`
     insert into webhook_attempts (account_id, message_id, sequence, attempt, at, step, error_class, total_ms, ended)
     select d.account_id, d.message_id, d.sequence, 9, e.at + interval '24 hours' - interval '9 s', 0, 'timeout', 10000,
@@ -214,13 +214,13 @@ for (const { what, breaks, by } of plantedOnes) {
   });
 }
 
-test("every rule of the audit was broken by some change above", () => {
+test("every rule of the audit is broken by some change above", () => {
   const unproven = invariants.map(({ rule }) => rule).filter((rule) => !provenRules.has(rule));
 
   assert.deepEqual(unproven, []);
 });
 
-test("a rule goes through each table once, also where all messages are of one account", async () => {
+test("a rule scans each table once, even if all messages belong to one account", async () => {
   const compared: number[] = [];
   let calls: { name: string; calls: number }[] = [];
   await afterPlanting(MANY_OF_ONE_ACCOUNT, async (tx) => {

@@ -22,7 +22,7 @@ const post = (
     payload,
   });
 
-test("a body that is not UTF-8 JSON is JSON_INVALID, by every operation that takes one", async () => {
+test("every operation with a body answers JSON_INVALID to one that is not UTF-8 JSON", async () => {
   const bodies = [
     "",
     " ",
@@ -47,7 +47,7 @@ test("a body that is not UTF-8 JSON is JSON_INVALID, by every operation that tak
   }
 });
 
-test("what kept a body from being read is said in its detail", async () => {
+test("the detail says why a body could not be read", async () => {
   const said = async (body: string | Buffer) => {
     const { details } = problemOf(await post(body), "JSON_INVALID");
     const [detail] = details;
@@ -59,13 +59,13 @@ test("what kept a body from being read is said in its detail", async () => {
   assert.match(await said('{"recipient":"4915112345678" "text":"Hi"}'), /position 29/);
 });
 
-test("a body that is JSON but no object is refused as such", async () => {
+test("JSON that is not an object is refused as such", async () => {
   for (const body of ["null", "[]", '"text"', "5", "true", `[${good}]`, "1e999"]) {
     assert.deepEqual(wrongFields(await post(body)), { null: "FIELD_INVALID" });
   }
 });
 
-test("nesting ten thousand deep is refused like any other wrong value", async () => {
+test("a value nested ten thousand levels deep is refused like any other wrong value", async () => {
   const deep = (open: string, close: string) => open.repeat(10_000) + "1" + close.repeat(10_000);
   for (const value of [deep("[", "]"), deep('{"a":', "}")]) {
     const fields = `"recipient":"4915112345678","text":"x"`;
@@ -79,21 +79,21 @@ test("nesting ten thousand deep is refused like any other wrong value", async ()
   }
 });
 
-test("of a name given twice the last counts, in what is judged and in what is stored", async () => {
+test("of a field given twice the last one counts, both in validation and in what is stored", async () => {
   const answer = await post(`{"recipient":"1","text":"a","text":"b","recipient":"4915112345678"}`);
 
   assert.equal(answer.statusCode, 202);
   assert.partialDeepStrictEqual(answer.json(), { recipient: "4915112345678", text: "b" });
 });
 
-test("numbers that are no numbers to us are refused", async () => {
+test("numbers out of range or not whole are refused", async () => {
   for (const value of ["1e999", "-1e999", "1e-999", "0.1", "9007199254740993", "-0"]) {
     const answer = await post(`{"recipient":"4915112345678","text":"x","maxCredits":${value}}`);
     assert.deepEqual(wrongFields(answer), { maxCredits: "MAX_CREDITS_INVALID" }, value);
   }
 });
 
-test("a body of 1 MiB is read, one octet more is not", async () => {
+test("a body of 1 MiB is read, one byte more is refused", async () => {
   const padded = (size: number) => good + " ".repeat(size - good.length);
 
   assert.equal((await post(padded(1_048_576))).statusCode, 202);
@@ -101,7 +101,7 @@ test("a body of 1 MiB is read, one octet more is not", async () => {
   problemOf(await post("x".repeat(10_000_000)), "BODY_TOO_LARGE");
 });
 
-test("only application/json in UTF-8 is read, not compressed", async () => {
+test("only uncompressed application/json in UTF-8 is read", async () => {
   for (const type of [
     "application/json",
     "Application/JSON",
@@ -170,7 +170,7 @@ test("an unknown path is 404 with or without a key, whatever is sent to it", asy
   }
 });
 
-test("a known path with another method is 405 and names those it takes", async () => {
+test("a known path with another method is 405 and names the methods it allows", async () => {
   const allowed = {
     "/v1/messages": "GET, HEAD, POST",
     "/v1/messages/batch": "POST",
@@ -193,7 +193,7 @@ test("a known path with another method is 405 and names those it takes", async (
   }
 });
 
-test("a path of its own is never taken for the id of a message", async () => {
+test("a fixed path is never taken for a message id", async () => {
   for (const url of ["/v1/messages/batch", "/v1/messages/preview"]) {
     for (const method of ["GET", "HEAD"] as const) {
       const answer = await api.inject({ method, url, headers: { "x-api-key": api.key } });
@@ -203,13 +203,13 @@ test("a path of its own is never taken for the id of a message", async () => {
   }
 });
 
-test("an address that cannot be read is refused in the same shape", async () => {
+test("a malformed address is refused in the usual error format", async () => {
   for (const url of ["/v1/messages/%zz", "/%", "/v1/messages/%E0%A4%A"]) {
     problemOf(await api.get(url), "REQUEST_INVALID");
   }
 });
 
-test("every answer has a request id of its own, also outside /v1", async () => {
+test("every answer has its own request id, also outside /v1", async () => {
   const urls = [
     "/v1/credits",
     "/healthz",
@@ -229,7 +229,7 @@ test("every answer has a request id of its own, also outside /v1", async () => {
   assert.equal(ids.size, urls.length);
 });
 
-test("what is wrong is judged in order: key, scope, body, rate, money", async () => {
+test("errors are checked in this order: key, scope, body, rate, credits", async () => {
   await using tight = await startApi({
     credits: 1,
     settings: {
@@ -269,7 +269,7 @@ test("what is wrong is judged in order: key, scope, body, rate, money", async ()
   }
 });
 
-test("a fault inside a handler tells nothing but that it was ours", async () => {
+test("an error inside a handler discloses nothing but that it was ours", async () => {
   const logged: object[] = [];
   const log = {
     debug() {},
@@ -293,7 +293,7 @@ test("a fault inside a handler tells nothing but that it was ours", async () => 
   );
 });
 
-test("nothing that was refused above is stored or charged", async () => {
+test("no refused request above stored or charged anything", async () => {
   const [row] = await api.db.query<{ messages: number; charged: number }>(sql`
     select (select count(*) from messages) as messages,
            (select -sum(amount) from ledger where kind = 'charge') as charged`);

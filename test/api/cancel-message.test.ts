@@ -21,7 +21,7 @@ const cancel = (id: string, account: TestKey) =>
   api.post(`/v1/messages/${id}/cancel`, undefined, account);
 const balance = async (account: TestKey) => (await api.get("/v1/credits", account)).json().balance;
 
-test("a message that waits is canceled: FAILED, refunded, out of the queue, told as an event", async () => {
+test("a waiting message is canceled: FAILED, refunded, off the queue, with an event", async () => {
   const account = await api.createAccount(5);
   const messageId = await waiting(account);
   assert.equal(await balance(account), 3);
@@ -63,7 +63,7 @@ test("canceling again changes nothing and refunds nothing", async () => {
   assert.equal(await balance(account), 5);
 });
 
-test("canceled ten times at once on two nodes, a message is refunded once", async () => {
+test("a message canceled ten times at once on two nodes is refunded once", async () => {
   await using other = await startApi({ db: api.db });
   const account = await api.createAccount(5);
   const messageId = await waiting(account);
@@ -98,7 +98,7 @@ test("a message that a sender has leased can no longer be canceled", async () =>
   assert.equal(await balance(account), 3);
 });
 
-test("a message that was handed over, or is final by another way, cannot be canceled, and the answer says which", async () => {
+test("a message already submitted or final cannot be canceled, and the answer says which it is", async () => {
   const account = await api.createAccount(5);
   const messageId = await waiting(account);
   const step = { accountId: account.accountId, messageId, recipient: body.recipient };
@@ -124,7 +124,7 @@ for (const [what, outcome, inDoubtAt] of [
   ["may have", null, new Date()],
   ["may have, though it refused the same one later,", "refused_temporarily", new Date()],
 ] as const)
-  test(`a message of which a carrier ${what} a segment cannot be canceled while the rest waits`, async () => {
+  test(`a message cannot be canceled if a carrier ${what} a segment, though the rest still waits`, async () => {
     const account = await api.createAccount(5);
     const messageId = await waiting(account);
     await submitted(account, { messageId, outcome, inDoubtAt });
@@ -136,7 +136,7 @@ for (const [what, outcome, inDoubtAt] of [
     assert.equal(status, "QUEUED");
   });
 
-test("from the moment a message is found to wait until it is canceled, no sender can take it up", async () => {
+test("no sender can take up a message from the moment a cancel finds it waiting", async () => {
   const account = await api.createAccount(5);
   const messageId = await waiting(account);
 
@@ -155,7 +155,7 @@ test("from the moment a message is found to wait until it is canceled, no sender
   assert.equal((await canceling).json().status, "FAILED");
 });
 
-test("a message that was taken up and put back while its submissions were read is not canceled", async () => {
+test("a message taken up and put back while a cancel reads its submissions is not canceled", async () => {
   const account = await api.createAccount(5);
   const messageId = await waiting(account);
   const { accountId } = account;
@@ -172,7 +172,7 @@ test("a message that was taken up and put back while its submissions were read i
   assert.equal(await balance(account), 3);
 });
 
-test("a message that carriers have refused so far can be canceled while it waits", async () => {
+test("a message refused by every carrier so far can be canceled while it waits", async () => {
   const account = await api.createAccount(5);
   const messageId = await waiting(account);
   await submitted(account, { messageId, outcome: "refused_temporarily", inDoubtAt: null });
@@ -195,7 +195,7 @@ async function submitted(
      where message_id = ${messageId}`);
 }
 
-test("a message for later can be canceled until it is taken up", async () => {
+test("a scheduled message can be canceled until it is taken up", async () => {
   const account = await api.createAccount(5);
   const sendAt = new Date(Date.now() + 86_400_000).toISOString();
   const { messageId } = (await api.send({ ...body, sendAt }, account)).json();
@@ -204,7 +204,7 @@ test("a message for later can be canceled until it is taken up", async () => {
   assert.equal(await balance(account), 5);
 });
 
-test("an empty body may say any type, as some clients do by themselves", async () => {
+test("a cancel with an empty body is accepted with any content type, as some clients set one", async () => {
   const account = await api.createAccount(5);
   const messageId = await waiting(account);
 

@@ -149,7 +149,7 @@ async function failedDelivery({ console, owner, A }: World): Promise<string> {
   return deliveryId;
 }
 
-test("every operation that changes something leaves exactly one audit row of its own, without secrets", async () => {
+test("every operation that changes something leaves exactly one audit row, without secrets", async () => {
   await using console = await startConsole();
   const owner = await console.member("owner", { isOperator: true });
   const world = { console, owner, A: `/console/accounts/${console.accountId}` };

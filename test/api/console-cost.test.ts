@@ -60,7 +60,7 @@ function explaining(nodes: PlanNode[]): Queryable {
 const scansOf = (nodes: PlanNode[], table: string) =>
   nodes.filter((node) => node["Relation Name"]?.startsWith(table));
 
-test("a filtered page of deliveries looks into each day once, not once for each delivery", async () => {
+test("a filtered page of deliveries scans each day once, not once per delivery", async () => {
   const nodes: PlanNode[] = [];
   const filter = { ...NO_DELIVERY_FILTER, host: "nobody.example.com" };
 
@@ -78,7 +78,7 @@ test("a filtered page of deliveries looks into each day once, not once for each 
   assert.equal(Math.max(...scans.map((node) => node["Actual Loops"])), 1);
 });
 
-test("a filtered page of many deliveries looks at no more of them than one of few", async () => {
+test("a filtered page reads no more deliveries if there are many than if there are few", async () => {
   const nodes: PlanNode[] = [];
   const filter = { ...NO_DELIVERY_FILTER, host: "nobody.example.com" };
 
@@ -90,7 +90,7 @@ test("a filtered page of many deliveries looks at no more of them than one of fe
   assert.equal(Math.max(...cuts.map((node) => node["Actual Rows"])), 2_000);
 });
 
-test("a page of deliveries of a day long ago begins there, however many came since", async () => {
+test("a page of deliveries of a past day starts there, however many came since", async () => {
   const createdBefore = new Date(Date.now() - (DAYS - 2) * 86_400_000);
   const filter = { ...NO_DELIVERY_FILTER, createdBefore };
 
@@ -102,7 +102,7 @@ test("a page of deliveries of a day long ago begins there, however many came sin
   assert.ok(createdBefore.getTime() - newest <= newest - next + 1, "none is left out");
 });
 
-test("a delivery that was tried again weeks later is told by its last attempt", async () => {
+test("a delivery retried weeks later is shown with its last attempt", async () => {
   const [old] = await db.query<{ message_id: string }>(
     sql`select message_id from webhook_attempts order by message_id limit 1`,
   );
@@ -120,7 +120,7 @@ test("a delivery that was tried again weeks later is told by its last attempt", 
   );
 });
 
-test("a delivery whose made-up id is of a far future is not found", async () => {
+test("a delivery with a forged id from the far future is not found", async () => {
   const operator = await console.member("owner");
   const path = `/console/accounts/${accountId}/webhook-deliveries`;
 
@@ -133,7 +133,7 @@ for (const [name, filter] of Object.entries({
   "somebody who did little": { actor: "user:seldom" },
   "what is seldom done": { actions: ["seldom.done"] },
 })) {
-  test(`a page of the audit log of ${name} reads no more than it shows`, async () => {
+  test(`a page of the audit log of ${name} reads only the rows it shows`, async () => {
     const nodes: PlanNode[] = [];
 
     const wish = { filter: { ...ANYTHING, ...filter }, position: null, limit: 25 };
@@ -148,7 +148,7 @@ for (const [name, filter] of Object.entries({
   "somebody who did much": { actor: "user:often" },
   "what was often changed, long ago": { objectId: "old thing" },
 })) {
-  test(`a page of the audit log of ${name} is walked in its order`, async () => {
+  test(`a page of the audit log of ${name} is read in index order`, async () => {
     const nodes: PlanNode[] = [];
 
     const wish = { filter: { ...ANYTHING, ...filter }, position: null, limit: 25 };

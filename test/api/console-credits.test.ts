@@ -81,7 +81,7 @@ test("balance, last row, sum of the ledger and the API agree, and a month's CSV 
   assert.deepEqual(back.data, first.data);
 });
 
-test("months share the ledger out without gap or overlap, though clocks differ", async (t) => {
+test("monthly exports split the ledger without gap or overlap, even if the nodes' clocks differ", async (t) => {
   const console = await shared.another();
   const viewer = await console.member("viewer");
   const A = `/console/accounts/${console.accountId}`;
@@ -113,7 +113,7 @@ test("months share the ledger out without gap or overlap, though clocks differ",
   assert.ok(months.every((month) => month.length > 0));
 });
 
-test("a top-up with the same reference books once; an adjustment below zero is refused in words", async () => {
+test("a top-up with the same reference books once; an adjustment below zero is refused and explained", async () => {
   const console = await shared.another();
   const operator = await console.member("viewer", { isOperator: true });
   const path = `/console/operator/accounts/${console.accountId}/credits`;

@@ -9,7 +9,7 @@ const NEW_KEY = { name: "Web shop", scopes: [...scopes] };
 
 const shared = consoleOfFile();
 
-test("a key is shown once, sends at once, and only its mask is in every later answer", async () => {
+test("a key is shown once, works at once, and appears only masked in every later answer", async () => {
   const console = await shared.another();
   const owner = await console.member("owner");
   const A = `/console/accounts/${console.accountId}`;
@@ -47,7 +47,7 @@ test("a key is shown once, sends at once, and only its mask is in every later an
     assert.equal(answer.includes(secret), false);
 });
 
-test("creating and revoking leave one audit row each, with who and from where", async () => {
+test("creating and revoking a key leave one audit row each, with who did it and from where", async () => {
   const console = await shared.another();
   const owner = await console.member("owner");
   const A = `/console/accounts/${console.accountId}`;
@@ -73,7 +73,7 @@ test("creating and revoking leave one audit row each, with who and from where", 
   assert.ok(rows.every(({ request_id }) => request_id !== null));
 });
 
-test("a form sent twice makes one key and shows it once", async () => {
+test("a form submitted twice creates one key and shows it once", async () => {
   const console = await shared.another();
   const owner = await console.member("owner");
   const A = `/console/accounts/${console.accountId}`;
@@ -90,7 +90,7 @@ test("a form sent twice makes one key and shows it once", async () => {
   assert.equal((await owner.get(`${A}/keys`)).json().totalCount, 1);
 });
 
-test("a name of 1 to 60 characters and a scope are needed, each named by its field", async () => {
+test("a key needs a name of 1 to 60 characters and a scope; errors name the field", async () => {
   const console = await shared.another();
   const owner = await console.member("owner");
   const A = `/console/accounts/${console.accountId}`;
@@ -112,7 +112,7 @@ test("a name of 1 to 60 characters and a scope are needed, each named by its fie
   );
 });
 
-test("the 51st active key is refused, and one more fits when one is revoked or expires", async () => {
+test("the 51st active key is refused until one is revoked or expires", async () => {
   const console = await shared.another();
   const owner = await console.member("owner");
   const A = `/console/accounts/${console.accountId}`;
@@ -136,7 +136,7 @@ test("the 51st active key is refused, and one more fits when one is revoked or e
   assert.deepEqual([last.statusCode, (await create()).statusCode], [409, 201]);
 });
 
-test("keys are found by state and paged both ways without a gap", async () => {
+test("keys are filtered by state and paged in both directions without a gap", async () => {
   const console = await shared.another();
   const owner = await console.member("owner");
   const A = `/console/accounts/${console.accountId}`;
@@ -192,7 +192,7 @@ test("a key of another account cannot be seen or revoked", async () => {
   assert.deepEqual((await other.get(`${own}/keys`)).json().data, []);
 });
 
-test("a key is no way into the dashboard, and a cookie none into the API", async () => {
+test("an API key does not open the dashboard, nor a session cookie the API", async () => {
   const console = await shared.another();
   const owner = await console.member("owner");
   const A = `/console/accounts/${console.accountId}`;

@@ -26,7 +26,7 @@ function whileLocked<Answers>(
 const many = <Answer>(count: number, ask: () => Promise<Answer>) =>
   Array.from({ length: count }, ask);
 
-test("however much people of the dashboard ask at once, clients of the API are answered", async () => {
+test("clients of the API are answered, however many requests the dashboard gets at once", async () => {
   const viewer = await console.member("viewer");
   const headers = { "x-api-key": (await makeKey(db, { accountId })).key };
 
@@ -40,7 +40,7 @@ test("however much people of the dashboard ask at once, clients of the API are a
   await Promise.all(asked.pages);
 });
 
-test("of one person four requests run at once, thirty wait, and the next are told to wait", async () => {
+test("a user has four requests running and thirty waiting; further ones must retry later", async () => {
   const owner = await console.member("owner");
   const refused = Promise.withResolvers<void>();
   let told = 0;
@@ -59,7 +59,7 @@ test("of one person four requests run at once, thirty wait, and the next are tol
   assert.equal((await owner.get(`${A}/invitations`)).statusCode, 200);
 });
 
-test("of strangers at one address four requests run at once, two hundred wait, and the next are told to wait", async () => {
+test("strangers at one address have four requests running and two hundred waiting; further ones must retry later", async () => {
   const refused = Promise.withResolvers<void>();
   let told = 0;
   const ask = (address: string) =>
@@ -85,7 +85,7 @@ test("of strangers at one address four requests run at once, two hundred wait, a
   assert.equal((await asked.other).statusCode, 404);
 });
 
-test("a stranger's body has 16 KiB at most, and one of who is signed in as much as any other", async () => {
+test("a stranger's body is limited to 16 KiB, a signed-in user's only as elsewhere", async () => {
   const large = { name: "x".repeat(16_384) };
 
   for (const path of ["auth/sign-in", "setup", "links/read", "links/join", "links/reset"])
@@ -94,7 +94,7 @@ test("a stranger's body has 16 KiB at most, and one of who is signed in as much 
   problemOf(await owner.post(`${A}/keys`, large), "VALIDATION_FAILED");
 });
 
-test("a file is begun once its first rows are there, and a person has two at a time", async () => {
+test("a download starts only once its first rows are there, and a user may have two at a time", async () => {
   const owner = await console.member("owner");
   const path = `${A}/ledger.csv?month=${new Date().toISOString().slice(0, 7)}`;
 
@@ -108,7 +108,7 @@ test("a file is begun once its first rows are there, and a person has two at a t
   for (let n = 0; n < 3; n += 1) assert.equal((await owner.get(path)).statusCode, 200);
 });
 
-test("what was changed, but can then not be shown, is no promise that nothing was done: 500", async () => {
+test("a change that was made but cannot be shown is a 500, which does not claim that nothing was done", async () => {
   const operator = await console.member("viewer", { isOperator: true });
   const { data } = (await operator.get("/console/operator/carriers")).json() as Carriers;
   const pause = `/console/operator/carriers/${data[0]?.carrierId}/pause`;

@@ -50,7 +50,7 @@ async function move(
   );
 }
 
-test("a message sent from a page goes the way of the API, once per form, and is on record", async () => {
+test("a message sent from a page is handled as by the API, once per form, and audited", async () => {
   const console = await shared.another();
   const developer = await console.member("developer");
   const A = `/console/accounts/${console.accountId}`;
@@ -87,7 +87,7 @@ test("a message sent from a page goes the way of the API, once per form, and is 
   });
 });
 
-test("what a person sends or cancels is stored with its audit row, or not at all", async (t) => {
+test("a send or cancel by a user is stored together with its audit row, or not at all", async (t) => {
   const console = await shared.another();
   const developer = await console.member("developer");
   const A = `/console/accounts/${console.accountId}`;
@@ -107,7 +107,7 @@ test("what a person sends or cancels is stored with its audit row, or not at all
   assert.deepEqual(stored, [{ message_id: sent, status: "QUEUED" }]);
 });
 
-test("a message that cannot be paid for names price and balance, and stores nothing", async () => {
+test("the refusal of a message for lack of credits names price and balance, and stores nothing", async () => {
   const console = await shared.another();
   const accountId = await console.createAccount(1);
   const owner = await console.member("owner", { accountId });
@@ -125,7 +125,7 @@ test("a message that cannot be paid for names price and balance, and stores noth
   assert.deepEqual(stored, []);
 });
 
-test("a waiting message is canceled once, refunded, and on record", async () => {
+test("a waiting message is canceled once, refunded, and the cancel is audited", async () => {
   const console = await shared.another();
   const developer = await console.member("developer");
   const A = `/console/accounts/${console.accountId}`;
@@ -155,7 +155,7 @@ test("a waiting message is canceled once, refunded, and on record", async () => 
   assert.equal(late.json().error.code, "MESSAGE_NOT_CANCELABLE");
 });
 
-test("each filter, alone and together, finds what the table has", async () => {
+test("each filter, alone and combined, finds exactly the matching rows of the table", async () => {
   const console = await shared.another();
   const developer = await console.member("developer");
   const A = `/console/accounts/${console.accountId}`;
@@ -205,7 +205,7 @@ test("each filter, alone and together, finds what the table has", async () => {
     assert.equal((await developer.get(`${A}/messages?${query}`)).statusCode, 422, query);
 });
 
-test("a walk there and back shows every message exactly once, also when the filter is rare", async () => {
+test("paging forth and back shows every message exactly once, even if few match the filter", async () => {
   const console = await shared.another();
   const developer = await console.member("developer");
   const A = `/console/accounts/${console.accountId}`;
@@ -240,7 +240,7 @@ test("a walk there and back shows every message exactly once, also when the filt
   }
 });
 
-test("a viewer gets the last four digits and no text, in lists, details and CSV, and cannot search numbers", async () => {
+test("a viewer sees the last four digits and no text in lists, details and CSV, and cannot search by number", async () => {
   const console = await shared.another();
   const developer = await console.member("developer");
   const viewer = await console.member("viewer");
@@ -273,7 +273,7 @@ test("a viewer gets the last four digits and no text, in lists, details and CSV,
   assert.ok((await developer.get(`${A}/messages.csv`)).body.includes("secret words"));
 });
 
-test("the CSV holds the rows of the list, with cells that no spreadsheet runs", async () => {
+test("the CSV has the rows of the list, and no cell that a spreadsheet would run as a formula", async () => {
   const console = await shared.another();
   const developer = await console.member("developer");
   const A = `/console/accounts/${console.accountId}`;
@@ -294,7 +294,7 @@ test("the CSV holds the rows of the list, with cells that no spreadsheet runs", 
   assert.equal(filtered.length, 2);
 });
 
-test("the carrier of a message is the one that was handed it last; before, it is only routed to one", async () => {
+test("a message's carrier is the last one it was submitted to; before, the one it is routed to", async () => {
   const console = await shared.another();
   const developer = await console.member("developer");
   const A = `/console/accounts/${console.accountId}`;
@@ -328,7 +328,7 @@ test("the carrier of a message is the one that was handed it last; before, it is
   );
 });
 
-test("a message that no carrier was handed yet is routed to the one that it waits for now", async () => {
+test("the carrier of a message not yet submitted is the one it waits for now", async () => {
   const console = await shared.another();
   const developer = await console.member("developer");
   const actor = { actor: "cli", now: new Date() };
@@ -343,7 +343,7 @@ test("a message that no carrier was handed yet is routed to the one that it wait
   assert.partialDeepStrictEqual(shown.json(), { carrier: { name: "later" }, isSubmitted: false });
 });
 
-test("a message that waits tells for which carrier, and that it is down or paused, and nothing of others", async () => {
+test("a waiting message names its carrier and whether that is down or paused, and nothing of other carriers", async () => {
   const console = await shared.another();
   const viewer = await console.member("viewer");
   const developer = await console.member("developer");
@@ -382,7 +382,7 @@ const NOT_BOUND = {
   lastHour: { since: null, refusals: {}, lateReceipts: 0 },
 };
 
-test("another account's message does not exist here", async () => {
+test("another account's message is not found", async () => {
   const console = await shared.another();
   const developer = await console.member("developer");
   const messageId = await send(developer, console);

@@ -56,7 +56,7 @@ test("an account is created with its owner's invitation, once per form, and foun
   });
 });
 
-test("what no table can hold is refused, and never a fault of the service", async () => {
+test("values that no table can hold are refused, and cause no internal error", async () => {
   const console = await shared.another();
   const operator = await operatorOf(console);
   const books = `${O}/accounts/${console.accountId}/credits`;
@@ -72,7 +72,7 @@ test("what no table can hold is refused, and never a fault of the service", asyn
   for (const answer of answers) assert.equal(answer.json().error.code, "VALIDATION_FAILED");
 });
 
-test("everything wrong with a request is named at once, each field by its own name", async () => {
+test("all errors of a request are reported at once, each under its field", async () => {
   const console = await shared.another();
   const operator = await operatorOf(console);
   const A = `/console/accounts/${console.accountId}`;
@@ -120,7 +120,7 @@ test("everything wrong with a request is named at once, each field by its own na
   }
 });
 
-test("routes and prices: the longest prefix wins, the answers are those of a real send, conflicts are told", async () => {
+test("routes and prices: the longest prefix wins, answers match a real send, conflicts are reported", async () => {
   await using console = await startConsole();
   const operator = await operatorOf(console);
   const A = `/console/accounts/${console.accountId}`;
@@ -174,7 +174,7 @@ test("routes and prices: the longest prefix wins, the answers are those of a rea
   assert.equal(refused.json().error.code, "RECIPIENT_NOT_SERVED");
 });
 
-test("a list of routes or prices never has a version that is newer than its entries", async () => {
+test("the version of a list of routes or prices is never newer than its entries", async () => {
   const console = await shared.another();
   const operator = await operatorOf(console);
   const change = { actor: "cli", now: new Date() } as const;
@@ -197,7 +197,7 @@ test("a list of routes or prices never has a version that is newer than its entr
   }
 });
 
-test("of two changes at once from the same version the second is a conflict", async () => {
+test("the second of two concurrent changes from the same version is a conflict", async () => {
   const console = await shared.another();
   const { db } = console;
   const operator = await operatorOf(console);
@@ -232,7 +232,7 @@ test("of two changes at once from the same version the second is a conflict", as
   assert.deepEqual({ price, limits }, { price: "VERSION_CONFLICT", limits: "VERSION_CONFLICT" });
 });
 
-test("a carrier is paused and resumed, its settings and password are judged, and its password is in no answer", async () => {
+test("a carrier is paused and resumed, its settings and password are validated, and no answer has its password", async () => {
   const console = await shared.another();
   const operator = await operatorOf(console);
   await makeCarrier(console.db, { name: "acme", password: "sesam123", secrets: TEST_SECRETS });
@@ -312,7 +312,7 @@ test("a carrier is paused and resumed, its settings and password are judged, and
   assert.equal((await operator.post(`${O}/carriers/${carrierId}/pause`)).statusCode, 200);
 });
 
-test("the limits in force are told where they were never set, also of a carrier with a TLS key", async () => {
+test("limits that were never set are shown with their defaults, also for a carrier with a TLS key", async () => {
   const console = await shared.another();
   const operator = await operatorOf(console);
   const { cert, key } = selfSigned(["us"]);
@@ -331,7 +331,7 @@ test("the limits in force are told where they were never set, also of a carrier 
   });
 });
 
-test("a carrier's links, its error codes, late receipts, doubts and reconnects, and why it is down, are told to operators", async () => {
+test("operators see a carrier's links, error codes, late receipts, doubts, reconnects, and why it is down", async () => {
   await using smsc = await startSmsc({
     answer: ({ recipient }) => (recipient.endsWith("2") ? "refuse" : "accept"),
     // The second receipt comes when the first one has already ended the message.
@@ -393,7 +393,7 @@ test("a carrier's links, its error codes, late receipts, doubts and reconnects, 
   assert.deepEqual(await alerts(await console.member("owner")), []);
 });
 
-test("a carrier answers as slowly as the slowest of its links", async () => {
+test("a carrier's response time is that of its slowest link", async () => {
   const console = await shared.another();
   const operator = await operatorOf(console);
   const link = {
@@ -423,7 +423,7 @@ test("a carrier answers as slowly as the slowest of its links", async () => {
   assert.deepEqual(simulator?.responseMs, { p50Ms: 200, p99Ms: 900 });
 });
 
-test("the queue, the nodes and the carriers show what is going on", async () => {
+test("operators see the state of the queue, the nodes and the carriers", async () => {
   await using console = await startConsole({ settings: { ROLES: "api,sender,dashboard" } });
   const operator = await operatorOf(console);
   const A = `/console/accounts/${console.accountId}`;
@@ -458,7 +458,7 @@ test("the queue, the nodes and the carriers show what is going on", async () => 
   assert.equal(second.publicUrl, console.publicUrl);
 });
 
-test("a time finer than a millisecond bounds the audit log as that time does", async () => {
+test("the audit log can be filtered by a time finer than a millisecond", async () => {
   const console = await shared.another();
   const operator = await operatorOf(console);
   const [entry] = (await operator.get(`${O}/audit?limit=1`)).json().data;
@@ -470,7 +470,7 @@ test("a time finer than a millisecond bounds the audit log as that time does", a
   assert.deepEqual([before, after], [[entry], []]);
 });
 
-test("the audit log tells who did what, is found by each filter, and cannot be changed", async () => {
+test("the audit log shows who did what, can be filtered by each field, and cannot be changed", async () => {
   const console = await shared.another();
   const operator = await operatorOf(console);
   const A = `/console/accounts/${console.accountId}`;

@@ -43,7 +43,7 @@ async function passwordOf(userId: string): Promise<string | undefined> {
   return user?.password;
 }
 
-test("a sign-in under way while the password changes opens nothing", async () => {
+test("a sign-in that overlaps a password change opens no session", async () => {
   const console = await shared.another();
   const { email, userId } = await console.member("owner");
   const request = () =>
@@ -58,7 +58,7 @@ test("a sign-in under way while the password changes opens nothing", async () =>
   );
 });
 
-test("a sign-in under way while a second factor is switched on must give it", async () => {
+test("a sign-in that overlaps the enabling of a second factor must give it", async () => {
   const console = await shared.another();
   const { email, userId } = await console.member("owner");
   const guest = console.stranger();
@@ -72,7 +72,7 @@ test("a sign-in under way while a second factor is switched on must give it", as
   assert.equal((await guest.get("/console/me")).json().error.code, "SECOND_FACTOR_REQUIRED");
 });
 
-test("a change of password under way in a session that a reset ends changes nothing", async () => {
+test("a password change in a session that a reset ends meanwhile changes nothing", async () => {
   const console = await shared.another();
   const { userId, post } = await console.member("owner");
   const wish = { currentPassword: PASSWORD, newPassword: "purple canoe 17 window" };
@@ -84,7 +84,7 @@ test("a change of password under way in a session that a reset ends changes noth
   assert.equal(await passwordOf(userId), ANOTHER);
 });
 
-test("of two changes of a password at once in one session, the second is refused", async () => {
+test("the second of two concurrent password changes in one session is refused", async () => {
   const console = await shared.another();
   const { userId, post } = await console.member("owner");
   const wish = { currentPassword: PASSWORD, newPassword: "purple canoe 17 window" };
@@ -96,7 +96,7 @@ test("of two changes of a password at once in one session, the second is refused
   assert.equal(await passwordOf(userId), ANOTHER);
 });
 
-test("a request that notes a session as seen waits its turn while the password changes", async () => {
+test("a request that marks a session as seen waits for a password change to end", async () => {
   const console = await shared.another();
   const { userId, get } = await console.member("owner");
   clock.advance(6 * 60_000);
@@ -108,7 +108,7 @@ test("a request that notes a session as seen waits its turn while the password c
   assert.equal(answer.statusCode, 200, "it was found before");
 });
 
-test("a sign-in over a session of one's own waits its turn while the password changes", async () => {
+test("a sign-in over an existing session waits for a password change to end", async () => {
   const console = await shared.another();
   const { userId, signIn } = await console.member("owner");
 
@@ -117,7 +117,7 @@ test("a sign-in over a session of one's own waits its turn while the password ch
   assert.deepEqual(answer.json(), { state: "signed_in" });
 });
 
-test("of two sessions that end all others at once, the first stays", async () => {
+test("of two sessions that end all others at once, the first survives", async () => {
   const console = await shared.another();
   const first = await console.member("owner");
   const { userId, email } = first;
@@ -142,7 +142,7 @@ test("of two sessions that end all others at once, the first stays", async () =>
   assert.deepEqual(left, [{ session_id: sessionId }]);
 });
 
-test("of two resets of a password at once, the second finds its link withdrawn", async () => {
+test("the second of two concurrent password resets finds its link withdrawn", async () => {
   const console = await shared.another();
   const operator = await console.member("owner", { isOperator: true });
   const { userId } = await console.member("viewer");
@@ -172,7 +172,7 @@ for (const [name, path, isHalfWay] of [
   ["a second factor", "/console/auth/second-factor", true],
   ["a proof", "/console/proof", false],
 ] as const)
-  test(`${name} that is given in a session which ends meanwhile is not taken, nor on record`, async () => {
+  test(`${name} given in a session that ends meanwhile is neither accepted nor recorded`, async () => {
     const console = await shared.another();
     const person = await console.member("owner");
     const { userId } = person;
@@ -192,7 +192,7 @@ function auditOf(userId: string): Promise<unknown[]> {
     select action from audit_log where object_id = ${userId} order by audit_id`);
 }
 
-test("a code that is given twice at once is proof once", async () => {
+test("a code given twice at once is accepted once", async () => {
   const console = await shared.another();
   const person = await console.member("owner");
   const { userId, post } = person;

@@ -82,7 +82,7 @@ async function personas(console: TestAccount): Promise<Record<Persona, Person>> 
   };
 }
 
-test("every operation is open to exactly those whom the contract names", async () => {
+test("every operation is open to exactly the roles that the contract names", async () => {
   const console = await shared.another();
   const everybody = await personas(console);
 
@@ -96,7 +96,7 @@ test("every operation is open to exactly those whom the contract names", async (
   }
 });
 
-test("who loses the role while they are served is given nothing that outlasts it", async () => {
+test("a user who loses the role during a request is given nothing that would outlast it", async () => {
   const console = await shared.another();
   const { db, accountId } = console;
   await console.member("owner", { isOperator: true });
@@ -131,7 +131,7 @@ test("who loses the role while they are served is given nothing that outlasts it
   assert.deepEqual(await audited(), before);
 });
 
-test("an answer that is refused says the same whether or not the thing asked for exists", async () => {
+test("a refusal is the same whether or not the requested object exists", async () => {
   const console = await shared.another();
   const owner = await console.member("owner");
   const outsider = await console.member("owner", { accountId: await console.createAccount() });
@@ -155,7 +155,7 @@ test("an answer that is refused says the same whether or not the thing asked for
   assert.equal((await outsider.get("/console/nothing")).json().error.code, "ROUTE_NOT_FOUND");
 });
 
-test("an operator who is no member cannot read an account's messages", async () => {
+test("an operator who is not a member cannot read an account's messages", async () => {
   const console = await shared.another();
   const operator = await console.member("owner", {
     accountId: await console.createAccount(),

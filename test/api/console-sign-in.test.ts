@@ -19,7 +19,7 @@ const moving = movableClock();
 const clock = { ...moving, now: () => stoppedAt ?? moving.now() };
 const shared = consoleOfFile({ clock, settings: { TRUST_PROXY: "127.0.0.1/32" } });
 
-test("an unknown e-mail and a wrong password are answered alike, and cost one hash each", async (t) => {
+test("an unknown e-mail and a wrong password get the same answer, and cost one hash each", async (t) => {
   const console = await shared.another();
   const owner = await console.member("owner");
   const hashed = t.mock.method(crypto, "argon2").mock;
@@ -48,7 +48,7 @@ test("an unknown e-mail and a wrong password are answered alike, and cost one ha
 });
 
 test(
-  "a password beyond the 22 that are hashed or wait for it is told to come again in a second, and counts as no try",
+  "with 22 passwords being hashed or queued, the next gets 503, Retry-After 1 and does not count as a try",
   { timeout: LIMIT_MS },
   async (t) => {
     const console = await shared.another();
@@ -94,7 +94,7 @@ test(
   },
 );
 
-test("of a hundred wrong passwords at once five are looked at, and the wait grows", async () => {
+test("of a hundred wrong passwords at once five are checked, and the wait grows", async () => {
   const console = await shared.another();
   const owner = await console.member("owner");
   let address = 0;
@@ -120,7 +120,7 @@ test("of a hundred wrong passwords at once five are looked at, and the wait grow
   assert.equal((await attempt("wrong password")).statusCode, 401, "a success starts anew");
 });
 
-test("who goes on guessing waits longer each time, fifteen minutes at most", async (t) => {
+test("each further wrong password lengthens the wait, up to fifteen minutes", async (t) => {
   stoppedAt = clock.now();
   t.after(() => (stoppedAt = undefined));
   const console = await shared.another();
@@ -146,7 +146,7 @@ test("who goes on guessing waits longer each time, fifteen minutes at most", asy
   assert.deepEqual(waits, [1, 2, 4, 8, 15, 15]);
 });
 
-test("an address has twenty tries a minute, whoever it tries", async (t) => {
+test("an address has twenty tries a minute, whichever users it tries", async (t) => {
   // On a busy machine, the tries would take so long that some would be forgotten.
   stoppedAt = clock.now();
   t.after(() => (stoppedAt = undefined));
@@ -165,7 +165,7 @@ test("an address has twenty tries a minute, whoever it tries", async (t) => {
   assert.deepEqual(statuses.slice(20), [429, 429]);
 });
 
-test("who signs in between guesses gains no more of them for the address", async (t) => {
+test("signing in between guesses gives an address no more of them", async (t) => {
   stoppedAt = clock.now();
   t.after(() => (stoppedAt = undefined));
   const console = await shared.another();
@@ -215,7 +215,7 @@ test("a session ends by sign-out, idleness and age, and a planted cookie gains n
   assert.equal(await isOpen(owner), false, "older than seven days");
 });
 
-test("when a session was last used is written once in five minutes at most", async () => {
+test("a session's last use is written at most once in five minutes", async () => {
   const console = await shared.another();
   const owner = await console.member("owner");
   const noted = async () => {
@@ -235,7 +235,7 @@ test("when a session was last used is written once in five minutes at most", asy
   assert.notDeepEqual(later, first);
 });
 
-test("reading the tables is no sign-in: neither token nor key of a cookie is kept", async () => {
+test("the tables cannot be used to sign in: they hold neither a cookie's token nor its key", async () => {
   const console = await shared.another();
   const owner = await console.member("owner");
   const text = owner.cookie.split("=")[1] ?? "";
@@ -255,7 +255,7 @@ test("reading the tables is no sign-in: neither token nor key of a cookie is kep
       assert.equal(row.whole.includes(whole.slice(from, from + 16)), false);
 });
 
-test("a write is refused unless it comes from our own pages, before anything is looked at", async () => {
+test("a write that does not come from our own pages is refused before anything else is checked", async () => {
   const console = await shared.another();
   const owner = await console.member("owner");
   const origin = console.publicUrl;
@@ -302,7 +302,7 @@ test("a write is refused unless it comes from our own pages, before anything is 
   assert.equal(preflight.headers["access-control-allow-origin"], undefined);
 });
 
-test("whatever changes something is refused to strangers' pages, by whichever method", async () => {
+test("requests from other sites that change something are refused, whatever the method", async () => {
   const console = await shared.another();
   const { cookie } = await console.member("owner", { isOperator: true });
   const writes = Object.values(consoleOperations).filter(({ method }) => method !== "GET");
@@ -315,7 +315,7 @@ test("whatever changes something is refused to strangers' pages, by whichever me
   }
 });
 
-test("proof is asked for after ten minutes, by password or code, revoking never asks, and guesses count", async () => {
+test("proof by password or code is required after ten minutes, not for revoking a key, and guesses are limited", async () => {
   const console = await shared.another();
   const owner = await console.member("owner");
   const A = `/console/accounts/${console.accountId}`;
@@ -348,7 +348,7 @@ test("proof is asked for after ten minutes, by password or code, revoking never 
   assert.deepEqual(codes, [403, 403, 403, 403, 403, 429], "as at the second factor");
 });
 
-test("a stranger who guesses at the sign-in keeps nobody who is signed in from acting", async () => {
+test("wrong guesses at the sign-in do not stop a signed-in user from acting", async () => {
   const console = await shared.another();
   const owner = await console.member("owner");
   const guess = { email: owner.email, password: "wrong password" };
@@ -360,7 +360,7 @@ test("a stranger who guesses at the sign-in keeps nobody who is signed in from a
   assert.equal((await owner.post("/console/proof", { password: PASSWORD })).statusCode, 200);
 });
 
-test("who loses the session or the role while a body is on its way changes nothing with it", async () => {
+test("a user who loses the session or the role while a request's body arrives changes nothing with it", async () => {
   const console = await shared.another();
   const owner = await console.member("owner");
   const A = `/console/accounts/${console.accountId}`;
@@ -465,7 +465,7 @@ test("with a second factor the password alone opens nothing, and each code works
   assert.deepEqual((await again()).json(), { state: "signed_in" });
 });
 
-test("a second factor has five tries in fifteen minutes, anew after a right one, and is waited for ten", async () => {
+test("a second factor allows five tries in fifteen minutes, reset by a right one, and expires after ten", async () => {
   const console = await shared.another();
   const owner = await console.member("owner");
   const { secret } = (await owner.post("/console/auth/second-factor/enrol")).json();
@@ -496,7 +496,7 @@ test("a second factor has five tries in fifteen minutes, anew after a right one,
   assert.equal(await prove("000000"), 403);
 });
 
-test("who switches a second factor on has five tries at its code too", async () => {
+test("enabling a second factor allows five tries at its code too", async () => {
   const console = await shared.another();
   const owner = await console.member("owner");
   await owner.post("/console/auth/second-factor/enrol");
@@ -510,7 +510,7 @@ test("who switches a second factor on has five tries at its code too", async () 
   assert.deepEqual(statuses, [401, 401, 401, 401, 401, 429]);
 });
 
-test("a changed password ends all other sessions, is held to the rules, and is hashed anew where its hash was weaker", async () => {
+test("a password change ends all other sessions and obeys the rules; a weaker hash is renewed at sign-in", async () => {
   const console = await shared.another();
   const owner = await console.member("owner");
   const elsewhere = console.stranger();
@@ -547,7 +547,7 @@ test("a changed password ends all other sessions, is held to the rules, and is h
   assert.match(kept?.password ?? "", /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
 });
 
-test("what ends all other sessions also ends a copy of this one's cookie", async () => {
+test("every action that ends all other sessions also ends copies of the current one's cookie", async () => {
   const console = await shared.another();
   const owner = await console.member("owner");
   const F = "/console/auth/second-factor";
@@ -574,7 +574,7 @@ test("what ends all other sessions also ends a copy of this one's cookie", async
   }
 });
 
-test("one can end a session of one's own elsewhere, and nobody else's", async () => {
+test("users can end their own other sessions, and nobody else's", async () => {
   const console = await shared.another();
   const owner = await console.member("owner");
   const other = await console.member("viewer");

@@ -154,7 +154,7 @@ test("after random traffic the sums equal a full count, before and after they ar
   assert.deepEqual(left, []);
 });
 
-test("the summary tells four numbers and those of the span before", async () => {
+test("the summary has four figures for the span and the one before", async () => {
   const clock = movableClock();
   await using console = await startConsole({ clock });
   const viewer = await console.member("viewer");
@@ -201,7 +201,7 @@ test("a range in years that no table can hold is refused", async () => {
   }
 });
 
-test("alerts name receivers that fail, low credits and keys that expire, in this order, and progress ticks step by step", async () => {
+test("alerts list failing receivers, low credits and expiring keys, in this order; progress is marked step by step", async () => {
   const console = await shared.another();
   const owner = await console.member("owner");
   const A = `/console/accounts/${console.accountId}`;
@@ -253,7 +253,7 @@ test("alerts name receivers that fail, low credits and keys that expire, in this
   assert.deepEqual(await alerts(), ["receiver_failing", "credits_low", "key_expiring"]);
 });
 
-test("a key is told to expire from seven days before", async () => {
+test("a key is reported as expiring from seven days before", async () => {
   const console = await shared.another();
   const owner = await console.member("owner");
   const A = `/console/accounts/${console.accountId}`;
@@ -270,7 +270,7 @@ test("a key is told to expire from seven days before", async () => {
   assert.equal(alerts.length, 1);
 });
 
-test("sums of minutes are forgotten after 48 hours, quarters are kept", async () => {
+test("sums by the minute are deleted after 48 hours, those by the quarter-hour are kept", async () => {
   const console = await shared.another();
   await console.db.query(sql`
     insert into stat_changes (account_id, changes)

@@ -45,7 +45,7 @@ function changesOf(...accountIds: string[]): Promise<unknown[]> {
     select kind from watched_changes where account_id = any (${accountIds}::uuid[])`);
 }
 
-test("a stream tells ids of what changes, and no content; nothing is written while nobody watches", async () => {
+test("a stream sends ids of changes without content; nothing is written while nobody watches", async () => {
   const console = await shared.another();
   const developer = await console.member("developer");
   const A = `/console/accounts/${console.accountId}`;
@@ -73,7 +73,7 @@ test("a stream tells ids of what changes, and no content; nothing is written whi
   assert.equal(kept?.everything.includes("4915112345678"), false);
 });
 
-test("once nobody watches an account any more, nothing is written, though somebody watches another", async () => {
+test("nothing is written for an account that nobody watches any more, even if another is watched", async () => {
   const console = await shared.another();
   const developer = await console.member("developer");
   const elsewhere = await console.createAccount();
@@ -88,7 +88,7 @@ test("once nobody watches an account any more, nothing is written, though somebo
   assert.deepEqual(await changesOf(console.accountId, elsewhere), []);
 });
 
-test("a HEAD request opens no stream and makes no file", async () => {
+test("a HEAD request opens no stream and creates no file", async () => {
   const console = await shared.another();
   const { cookie } = await console.member("developer");
 
@@ -99,7 +99,7 @@ test("a HEAD request opens no stream and makes no file", async () => {
   }
 });
 
-test("a file that a member reads slowly breaks off once they are removed", async () => {
+test("a slow download breaks off once its member is removed", async () => {
   const console = await shared.another();
   const { accountId, db } = console;
   const [owner, developer] = [await console.member("owner"), await console.member("developer")];
@@ -122,7 +122,7 @@ test("a file that a member reads slowly breaks off once they are removed", async
   await assert.rejects(file.text());
 });
 
-test("another account's changes are not told", async () => {
+test("changes of another account are not sent", async () => {
   const console = await shared.another();
   const developer = await console.member("developer");
   const elsewhere = await console.createAccount();
@@ -152,7 +152,7 @@ test("another account's changes are not told", async () => {
   assert.equal(refused.status, 404);
 });
 
-test("who comes back hears what was missed in their account; after a gap they are told to read everything", async () => {
+test("a client that reconnects gets what it missed in its account; after a gap it is told to reload all", async () => {
   const console = await shared.another();
   const developer = await console.member("developer");
   const elsewhere = await console.createAccount();
@@ -180,7 +180,7 @@ test("who comes back hears what was missed in their account; after a gap they ar
   }
 });
 
-test("two nodes tell of each other's changes", async () => {
+test("two nodes report each other's changes", async () => {
   const console = await shared.another();
   await using second = await startConsole({ db: console.db });
   const developer = await console.member("developer");
@@ -215,7 +215,7 @@ test("sign-out, removal and a new role end the stream", async () => {
   }
 });
 
-test("a change of a user is told in the accounts that they are in", async () => {
+test("a change of a user is reported in each of their accounts", async () => {
   const console = await shared.another();
   const [owner, developer] = [await console.member("owner"), await console.member("developer")];
   await using stream = await watch(origin, console, owner);
@@ -226,7 +226,7 @@ test("a change of a user is told in the accounts that they are in", async () => 
   assert.deepEqual((await stream.next()).data, { type: "member", id: developer.userId });
 });
 
-test("two hundred and one messages at once are told without their ids", async () => {
+test("more than two hundred messages at once are reported without their ids", async () => {
   const console = await shared.another();
   const developer = await console.member("developer");
   const { key } = (
@@ -250,7 +250,7 @@ test("two hundred and one messages at once are told without their ids", async ()
   assert.deepEqual(told, [{ type: "messages" }, { type: "credits" }]);
 });
 
-test("the operator's stream tells of accounts, routes and the audit log", async () => {
+test("the operator's stream reports changes of accounts, routes and the audit log", async () => {
   const console = await shared.another();
   const operator = await console.member("owner", { isOperator: true });
   const owner = await console.member("owner");
@@ -272,7 +272,7 @@ test("the operator's stream tells of accounts, routes and the audit log", async 
   assert.equal(refused.status, 404);
 });
 
-test("the operator's stream tells when a node is heard again, and when a carrier's speed changes", async () => {
+test("the operator's stream reports that a node is back, and that a carrier's speed changes", async () => {
   const console = await shared.another();
   const { db } = console;
   const operator = await console.member("owner", { isOperator: true });

@@ -40,7 +40,7 @@ after(async () => {
   await shared[Symbol.asyncDispose]();
 });
 
-test("a wrong or outdated link of the set-up, a weak password and a taken e-mail say so, and the link of a restart works", async () => {
+test("set-up reports a wrong or old link, a weak password and a taken e-mail; the link of a restart works", async () => {
   await using console = await startConsole({ clock });
   const printedToken = async () => tokenOf((await console.service.setupLink()) ?? "");
   const attempt = (token: string, fields: object = {}) =>
@@ -65,7 +65,7 @@ test("a wrong or outdated link of the set-up, a weak password and a taken e-mail
   assert.equal((await attempt(token)).statusCode, 201);
 });
 
-test("of fifty who finish the set-up at once one is the operator, and then it is over for ever", async () => {
+test("of fifty concurrent set-ups one becomes the operator, and set-up is closed for good", async () => {
   await using console = await startConsole();
   const token = tokenOf((await console.service.setupLink()) ?? "");
   assert.equal((await console.stranger().get("/console/setup")).statusCode, 200);
@@ -99,7 +99,7 @@ test("of fifty who finish the set-up at once one is the operator, and then it is
   await assertSound(console.db, ["I16"]);
 });
 
-test("an invitation works once, with the role given, for a new user and for one who is signed in", async () => {
+test("an invitation works once, with its role, for a new user and for a signed-in one", async () => {
   const console = await shared.another();
   const owner = await console.member("owner");
   const A = `/console/accounts/${console.accountId}`;
@@ -151,7 +151,7 @@ test("an invitation works once, with the role given, for a new user and for one 
   assert.equal(kept[0]?.everything.includes(tokenOf(link)), false);
 });
 
-test("a member who opens an invitation keeps their role, and leaves it to whom it was meant for", async () => {
+test("a member who opens an invitation keeps their role and does not use the invitation up", async () => {
   const console = await shared.another();
   const owner = await console.member("owner");
   const developer = await console.member("developer");
@@ -168,7 +168,7 @@ test("a member who opens an invitation keeps their role, and leaves it to whom i
   assert.equal(joined.statusCode, 200);
 });
 
-test("a link that was withdrawn or has expired says so", async () => {
+test("a withdrawn or expired link says so", async () => {
   const console = await shared.another();
   const owner = await console.member("owner", { isOperator: true });
   const A = `/console/accounts/${console.accountId}`;
@@ -189,7 +189,7 @@ test("a link that was withdrawn or has expired says so", async () => {
   assert.match(await read("http://x/#token=made-up"), /is unknown/);
 });
 
-test("a form for an invitation sent twice makes one link and shows it once", async () => {
+test("an invitation form submitted twice creates one link and shows it once", async () => {
   const console = await shared.another();
   const owner = await console.member("owner");
   const A = `/console/accounts/${console.accountId}`;
@@ -223,7 +223,7 @@ test("a removed member's next request is refused, and so is one whose role chang
   assert.equal(late.json().error.code, "VERSION_CONFLICT");
 });
 
-test("two owners who demote each other at once leave one, and the last owner stays", async () => {
+test("two owners who demote each other at once leave one owner, and the last owner stays", async () => {
   const console = await shared.another();
   const [one, two] = [await console.member("owner"), await console.member("owner")];
   const A = `/console/accounts/${console.accountId}`;
@@ -275,7 +275,7 @@ async function walk(person: Person, path: string, id: string): Promise<string[]>
   return pages.flatMap(({ data }) => data.map((row: Record<string, string>) => row[id]));
 }
 
-test("every member and every open invitation is listed, however many, and the owners are counted", async () => {
+test("all members and open invitations are listed, however many, and the owners are counted", async () => {
   const console = await shared.another();
   const { db, accountId } = console;
   const owner = await console.member("owner");
@@ -300,7 +300,7 @@ test("every member and every open invitation is listed, however many, and the ow
   await forgetThem(console);
 });
 
-test("the role of one of a thousand members is changed, and answered, like any other", async () => {
+test("changing a role works and answers as usual in an account of a thousand members", async () => {
   const console = await shared.another();
   const { accountId } = console;
   const [owner, late] = [await console.member("owner"), await console.member("developer")];
@@ -314,7 +314,7 @@ test("the role of one of a thousand members is changed, and answered, like any o
   assert.partialDeepStrictEqual(changed.json(), { userId: late.userId, role: "viewer" });
 });
 
-test("an owner who gives up the role goes on under a new token, and only here", async () => {
+test("an owner who gives up the role gets a new token, and their other sessions end", async () => {
   const console = await shared.another();
   await console.member("owner");
   const owner = await console.member("owner");
@@ -335,7 +335,7 @@ test("an owner who gives up the role goes on under a new token, and only here", 
   assert.equal((await elsewhere.get(A)).statusCode, 401);
 });
 
-test("the open invitations of an owner who is removed or leaves go with them, and no others", async () => {
+test("removing an owner, or their leaving, withdraws their open invitations and no others", async () => {
   const console = await shared.another();
   const [keeper, removed, leaver] = [
     await console.member("owner"),
@@ -357,7 +357,7 @@ test("the open invitations of an owner who is removed or leaves go with them, an
   assert.equal((await join(leaver, kept)).statusCode, 200);
 });
 
-test("the open invitations of an owner who is demoted go with the role that made them, and stay with one who stays", async () => {
+test("demoting an owner withdraws their open invitations; keeping the role keeps them", async () => {
   const console = await shared.another();
   const [keeper, demoted] = [await console.member("owner"), await console.member("owner")];
   const A = `/console/accounts/${console.accountId}`;
@@ -377,7 +377,7 @@ test("the open invitations of an owner who is demoted go with the role that made
   assert.deepEqual(entry?.details, told);
 });
 
-test("one who joins by a link of their own while they are removed finds it withdrawn", async () => {
+test("a member removed while joining by their own link finds it withdrawn", async () => {
   const console = await shared.another();
   const { db, accountId } = console;
   await console.member("owner");
@@ -396,7 +396,7 @@ test("one who joins by a link of their own while they are removed finds it withd
   assert.match(detailOf(await answer), /withdrawn/);
 });
 
-test("a member may leave; the account is then closed to them", async () => {
+test("a member may leave, and then has no access to the account", async () => {
   const console = await shared.another();
   await console.member("owner");
   const viewer = await console.member("viewer");
@@ -407,7 +407,7 @@ test("a member may leave; the account is then closed to them", async () => {
   assert.deepEqual((await viewer.get("/console/me")).json().accounts, []);
 });
 
-test("who joins or leaves an account is signed in nowhere else any more", async () => {
+test("joining or leaving an account ends the user's other sessions", async () => {
   const console = await shared.another();
   const owner = await console.member("owner");
   const A = `/console/accounts/${console.accountId}`;
@@ -427,7 +427,7 @@ test("who joins or leaves an account is signed in nowhere else any more", async 
   assert.equal(await isElsewhereAfter(() => guest.post(`${A}/leave`)), false);
 });
 
-test("who has not given the second factor yet joins no account as that user", async () => {
+test("a user who has not yet given the second factor cannot join an account", async () => {
   const console = await shared.another();
   const owner = await console.member("owner");
   const A = `/console/accounts/${console.accountId}`;
@@ -448,7 +448,7 @@ test("who has not given the second factor yet joins no account as that user", as
   assert.equal((await owner.get(`${A}/members`)).json().data.length, 1);
 });
 
-test("settings carry a version, which one of two at once can change, and the default sender is used by the next send", async () => {
+test("only one of two changes from the same version of the settings succeeds; the next send uses the default sender", async () => {
   const console = await shared.another();
   const owner = await console.member("owner");
   const A = `/console/accounts/${console.accountId}`;
@@ -505,7 +505,7 @@ test("a reset link sets a new password once and ends every session of that user"
   assert.equal((await operator.post(nobody, {})).json().error.code, "USER_NOT_FOUND");
 });
 
-test("a reset link ends the waiting that wrong passwords have earned", async () => {
+test("a reset link ends the wait caused by wrong passwords", async () => {
   const console = await shared.another();
   const operator = await console.member("owner", { isOperator: true });
   const viewer = await console.member("viewer");
@@ -522,7 +522,7 @@ test("a reset link ends the waiting that wrong passwords have earned", async () 
   assert.equal((await viewer.signIn()).statusCode, 200);
 });
 
-test("who lost the second factor gets in by a link that was made to switch it off, and by no other", async () => {
+test("a user who lost the second factor gets in only by a link made to switch it off", async () => {
   const console = await shared.another();
   const operator = await console.member("owner", { isOperator: true });
   const viewer = await console.member("viewer");
@@ -552,7 +552,7 @@ test("who lost the second factor gets in by a link that was made to switch it of
   ]);
 });
 
-test("an account whose owner lost the link gets another, which ends the older and works once; one with an owner does not", async () => {
+test("an account without an owner gets a new owner link, which withdraws the old and works once; others do not", async () => {
   const console = await shared.another();
   const operator = await console.member("owner", { isOperator: true });
   const made = (await operator.post("/console/operator/accounts", { name: "Late" })).json();
@@ -578,7 +578,7 @@ test("an account whose owner lost the link gets another, which ends the older an
   assert.equal((await operator.post(unknown)).json().error.code, "ACCOUNT_NOT_FOUND");
 });
 
-test("a password that is set anew, by a link or by oneself, withdraws all other reset links", async () => {
+test("setting a new password, by a link or in the profile, withdraws all other reset links", async () => {
   const console = await shared.another();
   const operator = await console.member("owner", { isOperator: true });
   const viewer = await console.member("viewer");
@@ -599,7 +599,7 @@ test("a password that is set anew, by a link or by oneself, withdraws all other 
   assert.match(detailOf(await reset(unused, PASSWORD)), /withdrawn/);
 });
 
-test("a name and preferences are kept with their version", async () => {
+test("a name and preferences are stored with their version", async () => {
   const console = await shared.another();
   const owner = await console.member("owner");
 

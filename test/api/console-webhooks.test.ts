@@ -120,7 +120,7 @@ test("deliveries are listed with their attempts, found by each filter, and maske
   assert.equal(foreign.json().error.code, "DELIVERY_NOT_FOUND");
 });
 
-test("a replay is a new attempt with the same id and bytes, once per form, and on record", async () => {
+test("a replay is a new attempt with the same id and bytes, once per form, and audited", async () => {
   await using receiver = await startReceiver();
   const console = await shared.another();
   const developer = await console.member("developer");
@@ -163,7 +163,7 @@ test("a replay is a new attempt with the same id and bytes, once per form, and o
   assert.deepEqual(audited, [{ actor: `user:${developer.userId}` }]);
 });
 
-test("what was exhausted is counted first, then replayed, and the replay can be followed and stopped", async () => {
+test("exhausted deliveries are counted, then replayed, and the replay can be followed and stopped", async () => {
   await using receiver = await startReceiver(() => 410);
   const console = await shared.another();
   const developer = await console.member("developer");
@@ -229,7 +229,7 @@ test("what was exhausted is counted first, then replayed, and the replay can be 
   assert.equal(unknown.json().error.code, "REPLAY_NOT_FOUND");
 });
 
-test("a test event is signed, shows the answer at once, and goes to no forbidden address", async () => {
+test("a test event is signed, shows the answer at once, and is sent to no forbidden address", async () => {
   await using receiver = await startReceiver(() => 500);
   const console = await shared.another();
   const developer = await console.member("developer");
@@ -255,7 +255,7 @@ test("a test event is signed, shows the answer at once, and goes to no forbidden
   assert.equal((await tryOut(receiver.url, "message.queued")).statusCode, 422);
 });
 
-test("an account has ten test events, and one more each six seconds, also of those that come at once", async () => {
+test("an account may send ten test events, and one more every six seconds, even if requests are concurrent", async () => {
   await using receiver = await startReceiver();
   const console = await shared.another();
   const { db, accountId } = console;
@@ -287,7 +287,7 @@ test("an account has ten test events, and one more each six seconds, also of tho
   assert.deepEqual((await both).toSorted(), [200, 429]);
 });
 
-test("a test event that was delivered is a webhook received on the walk, and one that failed is none", async () => {
+test("a delivered test event completes the webhook step of the walk, a failed one does not", async () => {
   await using receiver = await startReceiver(() => 500);
   const console = await shared.another();
   const developer = await console.member("developer");
@@ -305,7 +305,7 @@ test("a test event that was delivered is a webhook received on the walk, and one
   assert.equal(await isReceived(), true);
 });
 
-test("a clock that was set back costs no test events", async () => {
+test("setting the clock back uses up no test events", async () => {
   await using receiver = await startReceiver();
   const console = await shared.another();
   const developer = await console.member("developer");
@@ -319,7 +319,7 @@ test("a clock that was set back costs no test events", async () => {
   assert.equal((await tryOut()).statusCode, 200);
 });
 
-test("a rotation that would drop a secret which still signs must be confirmed, or leave no overlap at all", async () => {
+test("a rotation that would drop a secret still in use must be confirmed or have no overlap", async () => {
   const console = await shared.another();
   const developer = await console.member("developer");
   const secret = `/console/accounts/${console.accountId}/signing-secret`;
@@ -337,7 +337,7 @@ test("a rotation that would drop a secret which still signs must be confirmed, o
   assert.partialDeepStrictEqual(dropped.json(), { previousSigningSecret: null });
 });
 
-test("of two rotations at once the second must be confirmed", async () => {
+test("the second of two concurrent rotations must be confirmed", async () => {
   const console = await shared.another();
   const { db, accountId } = console;
   const developer = await console.member("developer");
@@ -355,7 +355,7 @@ test("of two rotations at once the second must be confirmed", async () => {
   problemOf(await answer, "ROTATION_UNCONFIRMED");
 });
 
-test("a rotation sent twice by one form is done once, and its second answer tells the same secrets", async () => {
+test("a rotation submitted twice by one form happens once, and both answers have the same secrets", async () => {
   const console = await shared.another();
   const developer = await console.member("developer");
   const secret = `/console/accounts/${console.accountId}/signing-secret`;
@@ -371,7 +371,7 @@ test("a rotation sent twice by one form is done once, and its second answer tell
   for (const answer of [...answers, confirmed]) assert.deepEqual(answer.json(), live);
 });
 
-test("a rotation that was refused can be confirmed by the same form", async () => {
+test("a refused rotation can be confirmed by the same form", async () => {
   const console = await shared.another();
   const developer = await console.member("developer");
   const secret = `/console/accounts/${console.accountId}/signing-secret`;
@@ -385,7 +385,7 @@ test("a rotation that was refused can be confirmed by the same form", async () =
   assert.equal(confirmed.json().previousSigningSecret, first.signingSecret);
 });
 
-test("the signing secret is masked for all, revealed on record, and rotated with an overlap", async () => {
+test("the signing secret is masked for all, audited when revealed, and rotated with an overlap", async () => {
   const console = await shared.another();
   const developer = await console.member("developer");
   const viewer = await console.member("viewer");

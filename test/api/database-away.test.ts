@@ -56,7 +56,7 @@ function answered(ask: () => Promise<Answer>): Promise<Answer> {
 
 /** Several run at once, because they spend most of their time waiting. */
 describe("when the way to the database breaks", { concurrency: 4 }, () => {
-  test("a commit whose answer was lost is found again: 202 with what may still be sent, stored and charged once", async () => {
+  test("a commit whose answer was lost is found again: 202 with the remaining allowance, stored and charged once", async () => {
     await using setup = await startBehindProxy();
     const { api, db, proxy } = setup;
     await db.query(sql`update accounts set default_sender = 'House'`);
@@ -86,7 +86,7 @@ describe("when the way to the database breaks", { concurrency: 4 }, () => {
     await assertSound(db);
   });
 
-  test("a batch of many requests is settled one by one: what committed is 202", async () => {
+  test("a batch of many requests is settled one by one: those that committed are 202", async () => {
     await using setup = await startBehindProxy();
     const { api, db, proxy } = setup;
     await db.query(sql`update accounts set default_sender = 'House'`);
@@ -111,7 +111,7 @@ describe("when the way to the database breaks", { concurrency: 4 }, () => {
     await assertSound(db);
   });
 
-  test("a statement that had not committed is ended, so it never will: 503, nothing stored", async () => {
+  test("an uncommitted statement is ended so that it never commits: 503, nothing stored", async () => {
     await using setup = await startBehindProxy();
     const { api, db, proxy } = setup;
 
@@ -130,7 +130,7 @@ describe("when the way to the database breaks", { concurrency: 4 }, () => {
     await assertSound(db);
   });
 
-  test("an outcome that cannot be learned is 500, and the same key tells it later", async () => {
+  test("an outcome that cannot be determined is 500, and a retry with the same key reveals it", async () => {
     await using setup = await startBehindProxy();
     const { api, db, proxy } = setup;
     const body = { ...message, reference: "unknown" };
@@ -152,7 +152,7 @@ describe("when the way to the database breaks", { concurrency: 4 }, () => {
     await assertSound(db);
   });
 
-  test("a cancel whose commit was not answered is 500, not a promise that nothing was done", async () => {
+  test("a cancel whose commit got no answer is 500, which does not claim that nothing was done", async () => {
     await using setup = await startBehindProxy();
     const { api, proxy } = setup;
     const { messageId } = (await answered(() => api.send(message))).json();
@@ -171,7 +171,7 @@ describe("when the way to the database breaks", { concurrency: 4 }, () => {
     assert.equal((await answered(cancel)).json().error.code, "CANCELED");
   });
 
-  test("a database that is silent without closing holds no request for ever", async () => {
+  test("a database that hangs without closing its connections does not block a request for ever", async () => {
     await using setup = await startBehindProxy();
     const { api, db, proxy } = setup;
     proxy.hold();
@@ -191,7 +191,7 @@ describe("when the way to the database breaks", { concurrency: 4 }, () => {
     await assertSound(db);
   });
 
-  test("while the database is away every operation answers 503; when it is back they work", async () => {
+  test("every operation answers 503 while the database is away, and works once it is back", async () => {
     await using setup = await startBehindProxy();
     const { api, proxy } = setup;
     const { messageId } = (await answered(() => api.send(message))).json();
@@ -226,7 +226,7 @@ describe("when the way to the database breaks", { concurrency: 4 }, () => {
     assert.equal((await answered(() => api.get("/readyz"))).statusCode, 200);
   });
 
-  test("a node whose database lacks a migration is not ready, and names it", async () => {
+  test("a node whose database lacks a migration is not ready, and names the migration", async () => {
     await using api = await startApi();
     const ready = await answered(() => api.get("/readyz"));
     const [last] = await api.db.query<{ name: string }>(sql`
@@ -239,7 +239,7 @@ describe("when the way to the database breaks", { concurrency: 4 }, () => {
     assert.deepEqual(unready.json().missing, [`the database lacks ${last?.name}`]);
   });
 
-  test("while others have used up the server's connections 503 is answered, and then it works again", async () => {
+  test("with no connections left on the server 503 is answered, and service resumes once there are some", async () => {
     await using db = await testDatabase();
     await using role = await limitedRole(db);
     await using api = await startApi({ db: { ...db, url: role.url } });
@@ -261,7 +261,7 @@ describe("when the way to the database breaks", { concurrency: 4 }, () => {
     await assertSound(db);
   });
 
-  test("a node that has started accepts a send, though others have taken every connection that was left", async () => {
+  test("a running node accepts a send even if others have taken every remaining connection", async () => {
     await using db = await testDatabase();
     await using role = await limitedRole(db);
     await using api = await startApi({ db: { ...db, url: role.url } });
@@ -271,7 +271,7 @@ describe("when the way to the database breaks", { concurrency: 4 }, () => {
     assert.equal((await api.send(message)).statusCode, 202);
   });
 
-  test("under load with connections ended again and again, 202 is stored once and 503 never", async () => {
+  test("under load with connections killed repeatedly, each 202 is stored once and no 503 is", async () => {
     await using setup = await startBehindProxy();
     const { api, db, proxy } = setup;
     proxy.delay(2);
@@ -308,7 +308,7 @@ describe("when the way to the database breaks", { concurrency: 4 }, () => {
     await assertSound(db);
   });
 
-  test("an account that somebody holds answers 503, and its neighbours in the batch are accepted", async () => {
+  test("a locked account answers 503, and the other accounts in the batch are accepted", async () => {
     await using api = await startApi({ credits: 1_000, settings: MANY });
     const neighbours = await Promise.all([1, 2, 3, 4].map(() => api.createAccount(10)));
     const keys = [api.key, ...neighbours.map(({ key }) => key)];

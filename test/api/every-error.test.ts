@@ -183,7 +183,7 @@ async function databaseAway(): Promise<AnyAnswer> {
 }
 
 for (const [code, { by, answer }] of Object.entries(provocations)) {
-  test(`${code} is answered where it is right, and declared by ${by}`, async () => {
+  test(`${code} is answered in its case, and declared by ${by}`, async () => {
     const given = await answer();
 
     problemOf(given, code as ErrorCode);
@@ -206,7 +206,7 @@ const ALONE = [
 ] as const;
 
 for (const code of ALONE) {
-  test(`${code} tells of the allowance exactly where the document says so`, async () => {
+  test(`${code} has the rate limit headers exactly if the document says so`, async () => {
     const { by, answer } = provocations[code];
     const { statusCode, headers } = await answer();
 
@@ -231,7 +231,7 @@ function documented(name: OperationName): Documented {
   return found;
 }
 
-test("each code has a page that says what it means and what to do", async () => {
+test("each code has a page that explains what it means and what to do", async () => {
   const overview = await api.get("/docs/errors");
   for (const [code, { status, message, meaning, fix }] of Object.entries(apiErrors)) {
     const page = await api.get(`/docs/errors/${code}`);
@@ -252,7 +252,7 @@ test("each code has a page that says what it means and what to do", async () => 
   }
 });
 
-test("each code is declared by some operation, and each operation declares only codes of the registry", () => {
+test("each code is declared by some operation, and each operation declares only registered codes", () => {
   const declared = new Set<string>(everywhere);
   for (const { errors } of Object.values<Operation>(operations)) {
     for (const code of errors) declared.add(code);
@@ -285,12 +285,12 @@ function routesOf(tree: string): string[] {
   });
 }
 
-test("an operation in the document says which allowance a call counts against", () => {
+test("each operation in the document says which allowance a call counts against", () => {
   assert.match(documented("sendBatch").description, /Each message counts as a send of the account/);
   assert.match(documented("previewMessage").description, /Counts as a read of the key/);
 });
 
-test("an operation in the document names its scope, parameters, body and header", () => {
+test("each operation in the document names its scope, parameters, body and header", () => {
   assert.equal(documented("sendMessage")["x-scope"], "messages:send");
   assert.ok(documented("sendMessage").requestBody);
   const names = (name: OperationName) =>

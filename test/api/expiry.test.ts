@@ -34,7 +34,7 @@ async function send(
 const read = async (messageId: string) => (await api.get(`/v1/messages/${messageId}`)).json();
 const balance = async () => (await api.get("/v1/credits")).json().balance as number;
 
-test("a message not handed over within its validity is FAILED with EXPIRED and refunded, to the millisecond", async () => {
+test("a message not submitted within its validity is FAILED with EXPIRED and refunded, to the millisecond", async () => {
   const { messageId, expiresAt } = await send({ validitySeconds: 60 });
   const before = await balance();
 
@@ -54,7 +54,7 @@ test("a message not handed over within its validity is FAILED with EXPIRED and r
   await assertSound(api.db);
 });
 
-test("a message whose number has no route when its validity ends is FAILED with NO_ROUTE, and not before", async (t) => {
+test("a message without a route when its validity ends is FAILED with NO_ROUTE, and not before", async (t) => {
   const { messageId, expiresAt } = await send({ validitySeconds: 60 });
   const routes = await api.db.query<{ prefix: string; carrier_ids: string[] }>(sql`
     delete from routes returning prefix, carrier_ids`);
@@ -76,7 +76,7 @@ test("a message whose number has no route when its validity ends is FAILED with 
   });
 });
 
-test("the validity of a message for later begins with its time", async () => {
+test("the validity of a scheduled message starts at its sendAt", async () => {
   const sendAt = new Date(Date.now() + 3_600_000);
   const { messageId } = await send({ sendAt: sendAt.toISOString(), validitySeconds: 60 });
 
@@ -87,7 +87,7 @@ test("the validity of a message for later begins with its time", async () => {
   assert.equal((await read(messageId)).status, "FAILED");
 });
 
-test("a message that a sender has in its hands is not ended behind its back", async () => {
+test("a message that a sender has leased does not expire", async () => {
   const { messageId, expiresAt } = await send({ validitySeconds: 60 });
   await api.db.query(sql`
     update send_queue set leased_by = gen_random_uuid(), lease_epoch = 1 where message_id = ${messageId}`);
@@ -97,7 +97,7 @@ test("a message that a sender has in its hands is not ended behind its back", as
   assert.equal((await read(messageId)).status, "QUEUED");
 });
 
-test("a message that a sender takes up while it is being ended is not ended", async () => {
+test("a message that a sender leases while it is being expired does not expire", async () => {
   const { messageId, expiresAt } = await send({ validitySeconds: 60 });
 
   const { ending } = await held(api.db, async (tx) => {
@@ -113,7 +113,7 @@ test("a message that a sender takes up while it is being ended is not ended", as
   assert.equal((await read(messageId)).status, "QUEUED");
 });
 
-test("two nodes that end the same messages refund them once", async () => {
+test("two nodes that expire the same messages refund them once", async () => {
   const sent = await Promise.all(Array.from({ length: 20 }, () => send({ validitySeconds: 61 })));
   const before = await balance();
   const late = new Date(Date.parse(sent[0]?.expiresAt ?? "") + 60_000);
@@ -127,7 +127,7 @@ test("two nodes that end the same messages refund them once", async () => {
   assert.equal(await balance(), before + 20);
 });
 
-test("refunds that are booked together each go on where the one of their account before ended", async () => {
+test("refunds booked together keep each account's chain of balances intact", async () => {
   const texts = [1, 161, 307].map((length) => "a".repeat(length));
   const other = await api.createAccount(10);
   const sent = await Promise.all(

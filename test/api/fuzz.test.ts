@@ -112,7 +112,7 @@ for (const [name, url] of withBodies) {
   const valid = arbitraryOf(schema, known);
   const request = (body: unknown) => post(url, JSON.stringify(body));
 
-  test(`${name} takes bodies that its schema allows, or names what is wrong with them`, async () => {
+  test(`${name} accepts bodies that its schema allows, or names what is wrong with them`, async () => {
     await assertSound(name, valid.map(request), note);
   });
 
@@ -125,7 +125,7 @@ for (const [name, url] of withBodies) {
     });
   });
 
-  test(`${name} reads any octets as JSON, or refuses them`, async () => {
+  test(`${name} parses any damaged JSON or refuses it`, async () => {
     const cut = fc
       .tuple(valid, fc.nat(200), fc.string({ unit: anyCharacter, maxLength: 5 }))
       .map(([body, at, junk]) => {
@@ -135,7 +135,7 @@ for (const [name, url] of withBodies) {
     await assertSound(name, cut, note);
   });
 
-  test(`${name} takes any headers`, async () => {
+  test(`${name} copes with any headers`, async () => {
     const value = fc.string({
       unit: fc.constantFrom(..."aZ09 -_,;=\"'/%\t\u00ff"),
       maxLength: 300,
@@ -184,7 +184,7 @@ function escaped(value: fc.JsonValue): string {
   return encodeURIComponent(text.toWellFormed());
 }
 
-test("listMessages takes any query, or names what is wrong with it", async () => {
+test("listMessages accepts any query, or names what is wrong with it", async () => {
   const query = fc
     .array(fc.tuple(parameter, parameterValue), { maxLength: 5 })
     .map((pairs) =>
@@ -199,7 +199,7 @@ test("listMessages takes any query, or names what is wrong with it", async () =>
 });
 
 for (const name of ["retrieveMessage", "listMessageEvents", "cancelMessage"] as const) {
-  test(`${name} takes any id`, async () => {
+  test(`${name} copes with any id`, async () => {
     const { method, path } = operations[name];
     const id = fc.oneof(
       hostile.map((value) => escaped(value).slice(0, 8_000).replace(/%.?$/, "")),
@@ -215,7 +215,7 @@ for (const name of ["retrieveMessage", "listMessageEvents", "cancelMessage"] as 
   });
 }
 
-test("no key that was not made by us is ever let through", async () => {
+test("no key that we did not create is ever accepted", async () => {
   const character = fc.constantFrom(
     ..."0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz",
   );
@@ -233,7 +233,7 @@ test("no key that was not made by us is ever let through", async () => {
   await assertSound("retrieveCredits", requests, (answer) => assert.equal(answer.statusCode, 401));
 });
 
-test("after all that, exactly what was accepted is stored and charged", async () => {
+test("after all these requests, exactly what was accepted is stored and charged", async () => {
   const stored = await api.db.query<{ message_id: string; credits: number }>(sql`
     select message_id, credits from messages`);
   assert.deepEqual(

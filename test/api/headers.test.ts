@@ -83,12 +83,12 @@ const expected: Record<string, Record<string, string>> = {
 };
 
 for (const [path, headers] of Object.entries(expected)) {
-  test(`the headers of ${path} are these and no others`, async () => {
+  test(`${path} has exactly the expected headers`, async () => {
     assert.deepEqual(headersOf(await api.get(path)), headers);
   });
 }
 
-test("a refusal is not kept and says no more than an answer", async () => {
+test("a refusal is not cached and reveals no more than a success", async () => {
   const answer = await api.get("/v1/credits", { key: "sms_wrong" });
 
   assert.equal(answer.statusCode, 401);
@@ -96,7 +96,7 @@ test("a refusal is not kept and says no more than an answer", async () => {
   assert.deepEqual(headersOf(answer), { ...ALL, ...JSON_TYPE, ...NOT_KEPT, ...challenge });
 });
 
-test("what is refused before any route is found has the headers of every error", async () => {
+test("requests refused before routing get the headers of every error", async () => {
   await api.service.app.listen({ host: "127.0.0.1", port: 0 });
   const { port } = api.service.app.server.address() as AddressInfo;
 
@@ -113,7 +113,7 @@ test("what is refused before any route is found has the headers of every error",
 
 const OVER_HTTPS = { ...ALL, "strict-transport-security": "max-age=31536000" };
 
-test("by https every answer insists on it, and the dashboard's page runs only our own scripts", async () => {
+test("over https every answer has HSTS, and the dashboard's page runs only our own scripts", async () => {
   const page = await site.inject({ method: "GET", url: "/messages" });
 
   assert.equal(page.statusCode, 200);
@@ -137,7 +137,7 @@ test("by https every answer insists on it, and the dashboard's page runs only ou
   assert.deepEqual(headersOf(reading), { ...OVER_HTTPS, ...JSON_TYPE });
 });
 
-test("answers of the dashboard's own API are for our own pages alone", async () => {
+test("only our own pages can read answers of the dashboard's own API", async () => {
   const answer = await site.inject({ method: "GET", url: "/console/auth/sessions" });
 
   assert.partialDeepStrictEqual(headersOf(answer), {
@@ -147,7 +147,7 @@ test("answers of the dashboard's own API are for our own pages alone", async () 
   });
 });
 
-test("no answer lets another site's page read it, or names what we are made of", async () => {
+test("no answer can be read by another site's page, or names the software we use", async () => {
   const origin = { origin: "https://evil.example", "access-control-request-method": "POST" };
   const answers = [
     await api.inject({ method: "OPTIONS", url: "/v1/messages", headers: origin }),

@@ -58,7 +58,7 @@ test("HTTP/1.0, a hundred headers, an absolute address and an odd Expect do no h
   assert.equal((await answer(get(`${auth}Connection: upgrade\r\nUpgrade: x\r\n`))).statusCode, 200);
 });
 
-test("what is no HTTP is refused in the one shape", async () => {
+test("input that is not HTTP is refused in the usual error format", async () => {
   await refused("REQUEST_INVALID", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\r\n\r\n");
   await refused("REQUEST_INVALID", "hello\r\n\r\n");
   await refused("REQUEST_INVALID", "BREW /v1/credits HTTP/1.1\r\nHost: x\r\n\r\n");
@@ -69,14 +69,14 @@ test("what is no HTTP is refused in the one shape", async () => {
   await refused("REQUEST_INVALID", get("Host: x\r\n folded: 1\r\n"));
 });
 
-test("who asks for a way to elsewhere is refused in the one shape", async () => {
+test("a CONNECT request is refused in the usual error format", async () => {
   const given = await answer("CONNECT x:1 HTTP/1.1\r\nHost: x:1\r\n\r\n");
 
   problemOf(given, "METHOD_NOT_ALLOWED");
   assert.equal(given.headers["allow"], "");
 });
 
-test("a body whose length is said twice or wrongly is refused, never read as the next request", async () => {
+test("a body with a repeated or wrong length is refused, never read as the next request", async () => {
   const both = "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n";
   await refused("REQUEST_INVALID", post(json + both, "0\r\n\r\n"));
   await refused("REQUEST_INVALID", post(`${json}Content-Length: 5\r\nContent-Length: 6\r\n`, "{}"));
@@ -88,7 +88,7 @@ test("a body whose length is said twice or wrongly is refused, never read as the
   await refused("REQUEST_INVALID", post(`${json}Transfer-Encoding: chunked\r\n`, "zz\r\n"));
 });
 
-test("headers above 16 KiB are refused, in the address too", async () => {
+test("headers above 16 KiB are refused, including the address", async () => {
   await refused("HEADERS_TOO_LARGE", get(`${auth}X-Long: ${"a".repeat(17_000)}\r\n`));
   await refused("HEADERS_TOO_LARGE", get(`${auth}X-Long: ${"a".repeat(1_000_000)}\r\n`));
   await refused(
@@ -97,7 +97,7 @@ test("headers above 16 KiB are refused, in the address too", async () => {
   );
 });
 
-test("a body above 1 MiB is refused as soon as that is known", async () => {
+test("a body above 1 MiB is refused as soon as its size is known", async () => {
   await refused("BODY_TOO_LARGE", post(`${json}Content-Length: 10485760\r\n`));
   const chunk = `10000\r\n${" ".repeat(65_536)}\r\n`;
   const chunks = Array.from({ length: 17 }, () => chunk);
@@ -136,7 +136,7 @@ for (const [kind, headers] of Object.entries(large)) {
   });
 }
 
-test("a refused body without end is cut off, and nothing of it is kept", async () => {
+test("a refused endless body is cut off, and none of it is kept", async () => {
   const before = octetsInUse();
   let written = 0;
   function* counted() {
@@ -161,12 +161,12 @@ function octetsInUse(): number {
   return process.memoryUsage().arrayBuffers;
 }
 
-test("a stranger's large body is refused by its missing key, unread", async () => {
+test("a stranger's large body is refused unread for its missing key", async () => {
   const unknown = "Host: x\r\nContent-Type: application/json\r\nContent-Length: 10485760\r\n";
   await refused("API_KEY_MISSING", post(unknown));
 });
 
-test("two requests written at once are answered in their order", async () => {
+test("two pipelined requests are answered in order", async () => {
   const socket = connect(port, "127.0.0.1");
   socket.write(get(auth) + get("Host: x\r\nConnection: close\r\n"));
 
@@ -175,7 +175,7 @@ test("two requests written at once are answered in their order", async () => {
   assert.deepEqual(statuses, ["200", "401"]);
 });
 
-test("whatever octets a client writes, it is answered in the one shape or hung up on", async () => {
+test("whatever bytes a client sends, it gets an answer in the usual format or is disconnected", async () => {
   const whole = post(`${json}Content-Length: ${good.length}\r\n`, good);
   const change = fc.record({
     at: fc.nat(whole.length),
@@ -230,13 +230,13 @@ for (const [what, given] of Object.entries(slow)) {
 }
 
 for (const [what, statuses] of Object.entries(second)) {
-  test(`a request that never comes behind one that ${what} is told so too`, async () => {
+  test(`a request that never comes behind one that ${what} gets a 408 too`, async () => {
     assert.deepEqual((await statuses).slice(1), ["408"]);
   });
 }
 
 for (const [what, ended] of Object.entries(late)) {
-  test(`a message that was refused because its ${what} took too long is not accepted when they come after all`, async () => {
+  test(`a message refused because its ${what} took too long is not accepted if they arrive later`, async () => {
     await ended;
 
     const stored = await api.db.query(sql`
@@ -269,7 +269,7 @@ async function sentOnceRefused(request: string, startOctets: number): Promise<vo
   await new Promise((resolve) => socket.once("close", resolve));
 }
 
-test("what did not come whole is not accepted, though what came of it would do", async () => {
+test("an incomplete request is not accepted, even if the part received is valid", async () => {
   const half = good.replace("Hello", "The half of it");
   const cut = {
     "one octet short": post(`${json}Content-Length: ${half.length + 1}\r\n`, half),
@@ -289,7 +289,7 @@ test("what did not come whole is not accepted, though what came of it would do",
   assert.deepEqual(stored, []);
 });
 
-test("a node without the API says to ask again, not that there is no such message", async () => {
+test("a node without the API answers UNAVAILABLE with Retry-After, not 404", async () => {
   await using node = await startApi({ db: api.db, settings: { ROLES: "sender" } });
   for (const [method, url] of [
     ["GET", "/v1/credits"],

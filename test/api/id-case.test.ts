@@ -34,7 +34,7 @@ before(async () => {
 });
 after(() => site[Symbol.asyncDispose]());
 
-test("a path whose ids are in upper case answers as in lower case", async () => {
+test("a path with ids in upper case answers as in lower case", async () => {
   const deliveryId = eventId(messageId, 2);
   const inAccount = (rest: string, id: string) => [
     `${paths.plain}${rest}${id}`,
@@ -52,7 +52,7 @@ test("a path whose ids are in upper case answers as in lower case", async () => 
   }
 });
 
-test("a filter by an id in upper case finds what it finds in lower case", async () => {
+test("a filter by an id in upper case finds the same as in lower case", async () => {
   const { accountId } = site;
   const found = async (path: string, id: string) => (await owner.get(`${path}${id}`)).json().data;
   for (const [path, id] of [
@@ -68,7 +68,7 @@ test("a filter by an id in upper case finds what it finds in lower case", async 
   }
 });
 
-test("an id in upper case in a body is that of the same delivery, or carrier", async () => {
+test("an id in upper case in a body names the same delivery or carrier", async () => {
   const deliveryId = eventId(messageId, 2);
   const replay = (...deliveryIds: string[]) =>
     owner.post(`${paths.plain}/replays`, { deliveryIds, dryRun: true });

@@ -32,7 +32,7 @@ const balanceOf = async (account: TestKey) =>
   (await one.get("/v1/credits", account)).json().balance;
 const isReplayed = (answer: Answer) => answer.headers["idempotency-replayed"] === "true";
 
-test("the same key and body again gives the first answer, byte by byte, charged once", async () => {
+test("the same key and body again gets the first answer, byte for byte, and is charged once", async () => {
   const account = await one.createAccount(10);
   const first = await send(message, account, "k");
 
@@ -48,7 +48,7 @@ test("the same key and body again gives the first answer, byte by byte, charged 
   assert.equal(await balanceOf(account), 9);
 });
 
-test("a replay shows the message as it was accepted, whatever became of it", async () => {
+test("a replay shows the message as it was accepted, whatever happened to it since", async () => {
   const account = await one.createAccount(10);
   const first = await send(message, account, "k");
   await one.post(`/v1/messages/${first.json().messageId}/cancel`, undefined, account);
@@ -59,7 +59,7 @@ test("a replay shows the message as it was accepted, whatever became of it", asy
   assert.equal(await balanceOf(account), 10);
 });
 
-test("order of fields, spaces, escapes and nulls do not make another body", async () => {
+test("field order, spaces, escapes and nulls do not make a different body", async () => {
   const account = await one.createAccount(10);
   const first = await send({ ...message, metadata: { a: "1", b: "ü" } }, account, "k");
 
@@ -81,7 +81,7 @@ for (const [what, ...forms] of [
   ["a validity that is the default", {}, { validitySeconds: 86_400 }],
   ["a time in another zone", { sendAt: later }, { sendAt: later.replace("Z", "+00:00") }],
 ] as const) {
-  test(`${what} does not make another body, in whichever order, alone or in a batch`, async () => {
+  test(`${what} does not make a different body, in either order, alone or in a batch`, async () => {
     const account = await one.createAccount(10);
     const bodies = forms.map((form) => ({ ...message, ...form }));
     for (const [name, [first, second]] of [
@@ -99,7 +99,7 @@ for (const [what, ...forms] of [
   });
 }
 
-test("what a version before kept by its form alone is replayed to the same form", async () => {
+test("a fingerprint stored by an earlier version still replays to the same body as written", async () => {
   const account = await one.createAccount(10);
   const plus = { ...message, recipient: "+4915112345678", encoding: "auto" };
   const first = await send(plus, account, "k");
@@ -112,7 +112,7 @@ test("what a version before kept by its form alone is replayed to the same form"
   assert.equal(await countOf(account), 1);
 });
 
-test("what makes another message is another body, however near", async () => {
+test("a body that would make a different message is a different body, however similar", async () => {
   const account = await one.createAccount(10);
   await send({ ...message, sender: "447700900" }, account, "k");
   const others = [
@@ -144,7 +144,7 @@ test("the same key with another body or operation is refused, and stores nothing
   assert.equal(await balanceOf(account), 9);
 });
 
-test("a key belongs to its account; any key of the account may replay", async () => {
+test("a key belongs to its account; any API key of the account may replay it", async () => {
   const [account, stranger] = [await one.createAccount(10), await one.createAccount(10)];
   const first = await send(message, account, "k");
   const colleague = await one.createKey({ accountId: account.accountId });
@@ -159,7 +159,7 @@ test("a key belongs to its account; any key of the account may replay", async ()
   assert.equal(replayed.body, first.body);
 });
 
-test("a key is 1 to 255 printable ASCII characters; empty is refused", async () => {
+test("a key is 1 to 255 printable ASCII characters; an empty one is refused", async () => {
   const account = await one.createAccount(10);
   for (const key of ["", "x".repeat(256), "ünicode", "tab\there"]) {
     problemOf(await send(message, account, key), "IDEMPOTENCY_KEY_INVALID");
@@ -183,7 +183,7 @@ test("a batch is replayed whole and in its order", async () => {
   problemOf(await sendBatch(messages.toReversed(), account, "k"), "IDEMPOTENCY_KEY_REUSED");
 });
 
-test("one key a hundred times at once on two nodes makes one message, and all get it", async () => {
+test("one key used a hundred times at once on two nodes creates one message, and all get it", async () => {
   const account = await one.createAccount(10);
 
   const answers = await Promise.all(
@@ -197,7 +197,7 @@ test("one key a hundred times at once on two nodes makes one message, and all ge
   assert.equal(await balanceOf(account), 9);
 });
 
-test("one key a hundred times at once with two bodies: one body wins, the other is refused", async () => {
+test("one key used a hundred times at once with two bodies: one body wins, the other is refused", async () => {
   const account = await one.createAccount(100);
   const bodies = [message, { ...message, text: "Other" }];
 
@@ -214,7 +214,7 @@ test("one key a hundred times at once with two bodies: one body wins, the other 
   assert.equal(await countOf(account), 1);
 });
 
-test("batches with one key at once on two nodes are one batch", async () => {
+test("concurrent batches with one key on two nodes are one batch", async () => {
   const account = await one.createAccount(100);
   const messages = Array.from({ length: 10 }, () => message);
 
@@ -243,7 +243,7 @@ test("a refusal is not remembered: after a top-up the same key works", async () 
   assert.equal((await send(message, account, "bad")).statusCode, 202);
 });
 
-test("two at once with one key and no credits are both refused", async () => {
+test("two concurrent sends with one key and no credits are both refused", async () => {
   const account = await one.createAccount(0);
 
   const answers = await Promise.all(Array.from({ length: 6 }, () => send(message, account, "k")));
@@ -251,7 +251,7 @@ test("two at once with one key and no credits are both refused", async () => {
   for (const answer of answers) problemOf(answer, "CREDITS_INSUFFICIENT");
 });
 
-test("a replay needs neither credits nor allowance", async () => {
+test("a replay needs neither credits nor rate allowance", async () => {
   await using slow = await startApi({
     db: one.db,
     credits: 1,
@@ -265,7 +265,7 @@ test("a replay needs neither credits nor allowance", async () => {
   }
 });
 
-test("what was accepted is replayed though it would be refused by now", async () => {
+test("an accepted request is replayed even if it would be refused by now", async () => {
   const clock = manualClock(new Date());
   await using api = await startApi({ credits: 10, clock });
   const headers = { "idempotency-key": "later" };
@@ -290,7 +290,7 @@ test("what was accepted is replayed though it would be refused by now", async ()
   problemOf(await api.send(later, { headers: { "idempotency-key": "new" } }), "VALIDATION_FAILED");
 });
 
-test("a revoked key replays nothing, neither a good request nor one that is refused by now", async () => {
+test("a revoked API key replays nothing, neither a valid request nor an outdated one", async () => {
   const clock = manualClock(new Date());
   await using api = await startApi({ db: one.db, credits: 10, clock });
   const { key, keyId } = await api.createKey();
@@ -304,7 +304,7 @@ test("a revoked key replays nothing, neither a good request nor one that is refu
   problemOf(await api.send(later, { key, headers }), "API_KEY_REVOKED");
 });
 
-test("keys are kept for 24 hours, and forgotten after", async () => {
+test("keys are kept for 24 hours, then deleted", async () => {
   const account = await one.createAccount(10);
   const first = await send(message, account, "old");
   const age = (interval: string) =>

@@ -41,7 +41,7 @@ async function newKey(accountId: string, options: { expiresAt?: Date; scopes?: S
   return one.createKey({ accountId, ...options });
 }
 
-test("every operation asks for a key, before it looks at anything else", async () => {
+test("every operation requires a key before it checks anything else", async () => {
   for (const { answer } of await Promise.all(callAll(undefined)))
     problemOf(answer, "API_KEY_MISSING");
   for (const { answer } of await Promise.all(callAll(undefined, one, "rubbish"))) {
@@ -49,7 +49,7 @@ test("every operation asks for a key, before it looks at anything else", async (
   }
 });
 
-test("a key that is malformed or unknown is refused by every operation", async () => {
+test("every operation refuses a malformed or unknown key", async () => {
   const wellFormed = "sms_Ab3dEf6hIj9kLm2nOp5qRs8tUv1wXy0Tk9Tp";
   const wrong = [
     "",
@@ -65,7 +65,7 @@ test("a key that is malformed or unknown is refused by every operation", async (
   }
 });
 
-test("a damaged key is refused without asking the database", async () => {
+test("a damaged key is refused without querying the database", async () => {
   await using lonely = await startApi({ settings });
   const damaged = `${lonely.key.slice(0, -1)}${lonely.key.endsWith("0") ? "1" : "0"}`;
   await lonely.db.query(sql`alter table keys rename to keys_hidden`);
@@ -77,7 +77,7 @@ test("a damaged key is refused without asking the database", async () => {
   await lonely.db.query(sql`alter table keys_hidden rename to keys`);
 });
 
-test("a key that lacks the scope gets 403, whatever is wrong with the request", async () => {
+test("a key without the scope gets 403, whatever is wrong with the request", async () => {
   for (const [own, lacking] of [
     ["messages:send", "messages:read"],
     ["messages:read", "messages:send"],
@@ -92,7 +92,7 @@ test("a key that lacks the scope gets 403, whatever is wrong with the request", 
   }
 });
 
-test("a 403 names the scope that is required", async () => {
+test("a 403 names the required scope", async () => {
   const reader = await newKey(one.accountId, { scopes: ["messages:read"] });
 
   const { details } = problemOf(await one.send(message, reader), "API_KEY_SCOPE_DENIED");
@@ -103,7 +103,7 @@ test("a 403 names the scope that is required", async () => {
   );
 });
 
-test("a 401 and a 403 never say whether a message exists", async () => {
+test("a 401 or 403 never reveals whether a message exists", async () => {
   const { messageId } = (await one.send(message)).json();
   const { key } = await newKey(one.accountId, { scopes: ["messages:send"] });
   const told = ({ body }: { body: string }) => body.replace(/"requestId":"[^"]+"/, "");
@@ -114,7 +114,7 @@ test("a 401 and a 403 never say whether a message exists", async () => {
   }
 });
 
-test("a key past its expiry is refused by every operation; one before it works", async () => {
+test("every operation refuses an expired key and accepts it before its expiry", async () => {
   const now = Date.now();
   const old = await newKey(one.accountId, { expiresAt: new Date(now - 1) });
   const fresh = await newKey(one.accountId, { expiresAt: new Date(now + 3_600_000) });
@@ -125,7 +125,7 @@ test("a key past its expiry is refused by every operation; one before it works",
   assert.equal((await one.send(message, fresh)).statusCode, 202);
 });
 
-test("a key that expires while a node remembers it sends nothing more, and replays nothing", async () => {
+test("a key that expires while cached by a node neither sends nor replays any more", async () => {
   const account = await one.createAccount(10);
   const key = await newKey(account.accountId, { expiresAt: new Date(Date.now() + 3_600_000) });
   const again = { ...key, headers: { "idempotency-key": "k" } };
@@ -140,7 +140,7 @@ test("a key that expires while a node remembers it sends nothing more, and repla
   assert.equal((await one.get("/v1/credits", account)).json().balance, 9);
 });
 
-test("a revoked key is refused by every operation on every node with the next request", async () => {
+test("a revoked key is refused from the next request on, by every operation on every node", async () => {
   const account = await one.createAccount(10);
   const key = await newKey(account.accountId);
   for (const api of [one, two]) assert.equal((await api.send(message, key)).statusCode, 202);
@@ -169,7 +169,7 @@ test("several keys are valid at once, so one can replace another without a gap",
   problemOf(await one.send(message, account), "API_KEY_REVOKED");
 });
 
-test("a new key works at once, also right after it was refused as unknown", async () => {
+test("a new key works at once, even right after it was refused as unknown", async () => {
   const account = await one.createAccount(10);
   const made = await newKey(account.accountId);
   await one.db.query(sql`
@@ -182,7 +182,7 @@ test("a new key works at once, also right after it was refused as unknown", asyn
   assert.equal((await one.send(message, made)).statusCode, 202);
 });
 
-test("requests that wait for the account while its key is revoked are refused, on both nodes", async () => {
+test("requests waiting for the account's lock while their key is revoked are refused, on both nodes", async () => {
   const account = await one.createAccount(1_000);
   for (const api of [one, two]) assert.equal((await api.send(message, account)).statusCode, 202);
 
@@ -209,7 +209,7 @@ test("requests that wait for the account while its key is revoked are refused, o
   assert.equal(stored.length, 2);
 });
 
-test("a cancel that waits for the account while its key is revoked is refused, and cancels nothing", async () => {
+test("a cancel waiting for the account's lock while its key is revoked is refused and cancels nothing", async () => {
   const account = await one.createAccount(10);
   const { messageId } = (await one.send(message, account)).json();
   const other = await newKey(account.accountId);
@@ -229,7 +229,7 @@ test("a cancel that waits for the account while its key is revoked is refused, a
   assert.equal(status, "QUEUED");
 });
 
-test("who waits for the account while their key expires neither sends nor cancels", async () => {
+test("requests waiting for the account's lock while their key expires neither send nor cancel", async () => {
   const account = await one.createAccount(10);
   const { messageId } = (await one.send(message, account)).json();
   const cancel = () => one.post(`/v1/messages/${messageId}/cancel`, undefined, account);
@@ -250,7 +250,7 @@ for (const [what, url] of [
   ["a preview", "/v1/messages/preview"],
   ["a cancel of a message that is not there", `/v1/messages/${NIL_ID}/cancel`],
 ] as const) {
-  test(`${what} whose body comes after its key was revoked is refused`, async () => {
+  test(`${what} is refused if its body arrives after its key was revoked`, async () => {
     const account = await one.createAccount(10);
     const payload = new PassThrough();
     const headers = { "x-api-key": account.key, "content-type": "application/json" };
@@ -268,7 +268,7 @@ for (const [what, url] of [
   });
 }
 
-test("sends under way while a key is revoked are accepted before it or refused, never after it", async () => {
+test("sends in progress while a key is revoked are accepted before that or refused, never after it", async () => {
   const account = await one.createAccount(1_000);
   let isAnswered = false;
 
@@ -295,7 +295,7 @@ test("sends under way while a key is revoked are accepted before it or refused, 
   assert.deepEqual(wrong, []);
 });
 
-test("only the hash of a key is kept, and its first 8 characters", async () => {
+test("only a key's hash and its first 8 characters are stored", async () => {
   const account = await one.createAccount(0);
   const [row] = await one.db.query<{ hash: Buffer; prefix: string; whole: string }>(sql`
     select hash, prefix, to_jsonb(k)::text as whole from keys k where key_id = ${account.keyId}`);
@@ -308,7 +308,7 @@ test("only the hash of a key is kept, and its first 8 characters", async () => {
   assert.equal(maskKey(row.prefix), `${account.key.slice(0, 8)}••••••••`);
 });
 
-test("an account has at most 50 active keys, however many are asked for at once", async () => {
+test("an account has at most 50 active keys, however many are requested at once", async () => {
   const account = await one.createAccount(0);
   const wish = {
     accountId: account.accountId,
@@ -328,7 +328,7 @@ test("an account has at most 50 active keys, however many are asked for at once"
   assert.equal((await createKey(one.db, wish)).outcome, "limit_reached");
 });
 
-test("when a key was last used is noted, without a write per request", async () => {
+test("a key's last use is recorded, without a write per request", async () => {
   const account = await one.createAccount(10);
   const lastUsedAt = async () => (await listKeys(one.db, account.accountId))[0]?.last_used_at;
   // Its clock stands still, so that periodic writes are not made before the end.
@@ -343,7 +343,7 @@ test("when a key was last used is noted, without a write per request", async () 
   assert.deepEqual(await lastUsedAt(), clock.now());
 });
 
-test("the first use of a key is written with the next, later ones once a minute", async () => {
+test("a key's first use is written with the next flush, later ones once a minute", async () => {
   const account = await one.createAccount(0);
   const clock = manualClock(new Date());
   const usage = keyUsage({ db: one.db, clock });
@@ -363,7 +363,7 @@ test("the first use of a key is written with the next, later ones once a minute"
   assert.deepEqual(uses, [true, false, false, true, false]);
 });
 
-test("a use that could not be written is written with the next, unless a later one came meanwhile", async () => {
+test("a use that could not be written is written with the next flush, unless a later one replaced it", async () => {
   const [account, other] = [await one.createAccount(0), await one.createAccount(0)];
   const clock = manualClock(new Date());
   const first = clock.now();
@@ -390,7 +390,7 @@ test("a use that could not be written is written with the next, unless a later o
   assert.deepEqual([await lastUsedAt(account), await lastUsedAt(other)], [first, clock.now()]);
 });
 
-test("every key made and revoked is in the audit log, without the key", async () => {
+test("every key created and revoked is in the audit log, without the key", async () => {
   const account = await one.createAccount(0);
   await one.revoke(account.keyId);
 
@@ -404,7 +404,7 @@ test("every key made and revoked is in the audit log, without the key", async ()
   assert.ok(!JSON.stringify(log).includes(account.key.slice(8)));
 });
 
-test("a key counts only in its header: not in the address, not as a bearer token, not as a cookie", async () => {
+test("a key is accepted only in its header: not in the address, as a bearer token or as a cookie", async () => {
   const places = [
     { url: `/v1/credits?x-api-key=${one.key}`, headers: {} },
     { url: `/v1/credits?apiKey=${one.key}`, headers: {} },
@@ -417,7 +417,7 @@ test("a key counts only in its header: not in the address, not as a bearer token
 });
 
 type AnyKey = Pick<TestKey, "key">;
-test("the header's name may be written in any case", async () => {
+test("the header's name may be in any case", async () => {
   const send = ({ key }: AnyKey, name: string) =>
     one.inject({ method: "GET", url: "/v1/credits", headers: { [name]: key } });
   for (const name of ["X-API-Key", "x-api-key", "X-Api-KEY"]) {

@@ -31,7 +31,7 @@ async function entries({ accountId }: TestKey): Promise<unknown[][]> {
   return rows.map((row) => Object.values(row));
 }
 
-test("the ledger has one entry per change, each going on where the last one ended", async () => {
+test("the ledger has one entry per change, each continuing from the last balance", async () => {
   const account = await api.createAccount(0);
   await book(account, "topup", 10);
   const { messageId } = (await api.send({ ...message, text: "a".repeat(161) }, account)).json();
@@ -46,7 +46,7 @@ test("the ledger has one entry per change, each going on where the last one ende
   ]);
 });
 
-test("all of the balance can be taken, and nothing takes it below zero", async () => {
+test("the whole balance can be taken, and nothing takes it below zero", async () => {
   const account = await api.createAccount(5);
 
   assert.deepEqual(await book(account, "adjustment", -6), { outcome: "below_zero", balance: 5 });
@@ -59,7 +59,7 @@ test("all of the balance can be taken, and nothing takes it below zero", async (
   assert.equal((await entries(account)).length, 2);
 });
 
-test("the same reference books once, also ten times at once", async () => {
+test("the same reference books once, even ten times at once", async () => {
   const account = await api.createAccount(0);
 
   const booked = await Promise.all(
@@ -71,7 +71,7 @@ test("the same reference books once, also ten times at once", async () => {
   assert.deepEqual((await api.get("/v1/credits", account)).json(), { balance: 5 });
 });
 
-test("a reference that was booked with another amount is refused, and nothing is booked", async () => {
+test("a reference already booked with another amount is refused, and nothing is booked", async () => {
   const account = await api.createAccount(0);
   await book(account, "topup", 5, "invoice 1");
 
@@ -82,7 +82,7 @@ test("a reference that was booked with another amount is refused, and nothing is
   assert.deepEqual((await api.get("/v1/credits", account)).json(), { balance: 5 });
 });
 
-test("an account that is not there is said so", async () => {
+test("booking to an unknown account reports account_unknown", async () => {
   const account = await api.createAccount(0);
   const nobody = { ...account, accountId: "019a85c2-5b00-7abc-8def-0123456789a0" };
 
@@ -108,7 +108,7 @@ test("an entry can be neither changed nor removed, and a message neither charged
   await assert.rejects(again("topup", 1), /charges_and_refunds_name_a_message/);
 });
 
-test("every booking by hand is in the audit log with its actor, and what was not booked is not", async () => {
+test("every manual booking is in the audit log with its actor, a refused one is not", async () => {
   const account = await api.createAccount(0);
   await book(account, "topup", 5, "invoice 7");
   await book(account, "topup", 5, "invoice 7");

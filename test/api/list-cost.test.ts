@@ -85,7 +85,7 @@ const pages: Record<string, () => Promise<Plans>> = {
 };
 
 for (const [name, read] of Object.entries(pages)) {
-  test(`${name} walks an index in its order: no table is sorted or read through`, async () => {
+  test(`${name} is read in index order: no table is sorted or scanned`, async () => {
     const { asRun, generic } = await read();
 
     const kinds = new Set([...asRun, ...generic].map((node) => node["Node Type"]));
@@ -99,7 +99,7 @@ for (const [name, read] of Object.entries(pages)) {
   });
 }
 
-test("one message is found by the primary key of its month", async () => {
+test("a single message is found by the primary key of its month", async () => {
   const plans: Plans = { asRun: [], generic: [] };
 
   const message = await findMessage(explaining(plans), api.accountId, await middle());

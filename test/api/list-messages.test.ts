@@ -62,7 +62,7 @@ test("an account without messages has an empty page and no cursor", async () => 
   assert.deepEqual(await page("", await api.createAccount()), { data: [], nextCursor: null });
 });
 
-test("a page is newest first, of 25 unless asked otherwise, and shows whole messages", async () => {
+test("a page is newest first, of 25 by default, and shows whole messages", async () => {
   const account = await api.createAccount();
   const sent = await batch(account, many(30));
 
@@ -72,7 +72,7 @@ test("a page is newest first, of 25 unless asked otherwise, and shows whole mess
   assert.equal(typeof first.nextCursor, "string");
 });
 
-test("while SECRET_KEY is being changed node by node, a cursor of one leads on at the other", async () => {
+test("while SECRET_KEY is changed node by node, a cursor of one node works on the other", async () => {
   const [first, second] = [randomBytes(32), randomBytes(32)];
   const node = (secretKey: Buffer, previous: Buffer) =>
     startApi({
@@ -98,7 +98,7 @@ test("while SECRET_KEY is being changed node by node, a cursor of one leads on a
   assert.deepEqual(seen, sent);
 });
 
-test("following the cursor shows every message once, by pages of any size", async () => {
+test("following the cursor shows every message once, with pages of any size", async () => {
   const account = await api.createAccount();
   const sent = idsOf(await batch(account, many(30))).toReversed();
   for (const [limit, pages] of [
@@ -112,7 +112,7 @@ test("following the cursor shows every message once, by pages of any size", asyn
   }
 });
 
-test("a walk during writes shows each message that was there before exactly once", async () => {
+test("paging during writes shows each message that was there before exactly once", async () => {
   const account = await api.createAccount();
   const before = idsOf(await batch(account, many(20)));
   const seen: string[] = [];
@@ -157,7 +157,7 @@ test("messages are filtered by reference, which need not be unique", async () =>
   assert.deepEqual((await walk("reference=two%0Alines", account)).ids, [sent[5]?.messageId]);
 });
 
-test("recipient and reference filter together", async () => {
+test("filters by recipient and reference combine", async () => {
   const account = await api.createAccount();
   const british = "447911123456";
   const sent = await batch(account, [
@@ -208,7 +208,7 @@ test("createdAfter is inclusive, createdBefore exclusive, to the millisecond and
   assert.deepEqual(await between("createdAfter=9999-12-31T23:59:59.999Z"), []);
 });
 
-test("a time is taken in every form that sendAt is", async () => {
+test("a time is accepted in every format that sendAt allows", async () => {
   const account = await api.createAccount();
   const [, id] = await messagesAt(account, [
     { at: new Date("2026-11-10T09:29:59.999Z") },
@@ -224,7 +224,7 @@ test("a time is taken in every form that sendAt is", async () => {
     assert.deepEqual((await walk(`createdAfter=${time}`, account)).ids, [id], time);
 });
 
-test("a page crosses months: partitions are one list", async () => {
+test("a page may span months: partitions form one list", async () => {
   const account = await api.createAccount();
   const months = ["2020-01", "2026-09", "2026-10", "2026-11", "2026-12", "2027-06"];
   const ids = await messagesAt(
@@ -239,7 +239,7 @@ test("a page crosses months: partitions are one list", async () => {
   );
 });
 
-test("a rare status is found behind ten thousand others, over pages that may be short", async () => {
+test("a rare status is found behind ten thousand others, across pages that may be short", async () => {
   const account = await api.createAccount();
   const at = new Date("2026-11-10T00:00:00Z");
   const rows = Array.from({ length: 10_050 }, (_, n) => ({
@@ -254,7 +254,7 @@ test("a rare status is found behind ten thousand others, over pages that may be 
   assert.equal(pages, 2);
 });
 
-test("every wrong or unknown parameter is named, with the near one", async () => {
+test("every wrong or unknown parameter is named, with the closest valid one", async () => {
   const answer = await api.get(
     "/v1/messages?limit=0&limt=5&status=NEW&recipient=x&reference=%00&createdAfter=yesterday&createdBefore=&a%00=1",
   );
@@ -291,7 +291,7 @@ test("every wrong or unknown parameter is named, with the near one", async () =>
   }
 });
 
-test("a cursor is refused with other filters, in another account, and when it is damaged", async () => {
+test("a cursor is refused with other filters, in another account, and if it is damaged", async () => {
   const account = await api.createAccount();
   await batch(account, many(5, "r"));
   const { nextCursor } = await page("?limit=2&reference=r", account);
@@ -316,7 +316,7 @@ test("a cursor is refused with other filters, in another account, and when it is
   }
 });
 
-test("a cursor survives another node and a key of the same account", async () => {
+test("a cursor works on another node and with another key of the same account", async () => {
   await using other = await startApi({ db: api.db });
   const account = await api.createAccount();
   const sent = idsOf(await batch(account, many(4)));

@@ -32,7 +32,7 @@ async function assertBooksAgree(): Promise<void> {
   assert.deepEqual((await audit(one.db, { isDrained: false })).violations, []);
 }
 
-test("credits are what the ledger adds up to, from the first top-up on", async () => {
+test("the balance is the sum of the ledger, from the first top-up on", async () => {
   const account = await one.createAccount(0);
   assert.equal(await balanceOf(account), 0);
   await topUp(account, 10);
@@ -68,7 +68,7 @@ test("500 sends at once on two nodes with credits for 100: exactly 100 are accep
   await assertBooksAgree();
 });
 
-test("with cancels and top-ups between them, sends take exactly what the balance allows", async () => {
+test("with concurrent cancels and top-ups, sends take exactly what the balance allows", async () => {
   const account = await one.createAccount(50);
   const long = { ...message, text: "a".repeat(161) };
 
@@ -95,7 +95,7 @@ test("with cancels and top-ups between them, sends take exactly what the balance
   await assertBooksAgree();
 });
 
-test("a dear message that is refused leaves the credits to the cheap ones behind it", async () => {
+test("a refused expensive message leaves the credits to the cheap ones behind it", async () => {
   const account = await one.createAccount(3);
   const dear = { ...message, text: "a".repeat(1_000) };
 
@@ -117,7 +117,7 @@ test("a dear message that is refused leaves the credits to the cheap ones behind
   assert.deepEqual(available, [3, 2], "told is what those before it have left");
 });
 
-test("batches of two nodes and many accounts neither deadlock nor overspend", async () => {
+test("concurrent batches of many accounts on two nodes neither deadlock nor overspend", async () => {
   const accounts = await times(8, () => one.createAccount(10));
 
   const answers = await times(120, (n) => node(n).send(message, accounts[(n * 7) % 8] as TestKey));
@@ -128,7 +128,7 @@ test("batches of two nodes and many accounts neither deadlock nor overspend", as
   await assertBooksAgree();
 });
 
-test("a message that costs nothing is accepted with no credits, and its charge of 0 is on record", async () => {
+test("a free message is accepted without credits, and its charge of 0 is recorded", async () => {
   const account = await one.createAccount(0);
   await one.db.query(sql`insert into prices (prefix, credits) values ('4477', 0)`);
 
@@ -139,7 +139,7 @@ test("a message that costs nothing is accepted with no credits, and its charge o
   await assertBooksAgree();
 });
 
-test("a poisoned message fails alone; its neighbours in the batch are accepted", async () => {
+test("a message that fails to store fails alone; the others in the batch are accepted", async () => {
   const account = await one.createAccount(100);
   await one.db.query(sql`
     alter table messages add constraint poisoned check (reference is distinct from 'poison')`);

@@ -10,7 +10,7 @@ after(() => api[Symbol.asyncDispose]());
 const message = { recipient: "+4915112345678", text: "Hello" };
 const preview = (fields: object) => api.post("/v1/messages/preview", { ...message, ...fields });
 
-test("a preview says what a message would cost, and has every field", async () => {
+test("a preview shows what a message would cost, and has every field", async () => {
   const answer = await preview({});
 
   assert.equal(answer.statusCode, 200);
@@ -38,7 +38,7 @@ test("a preview names each character outside the GSM alphabet with its position"
   });
 });
 
-test("a preview names every such character of the longest text", async () => {
+test("a preview names every such character even in the longest text", async () => {
   const answer = await preview({ text: "ж".repeat(670) });
 
   const { segments, nonGsmCharacters } = answer.json<{ segments: number; nonGsmCharacters: [] }>();
@@ -47,7 +47,7 @@ test("a preview names every such character of the longest text", async () => {
   assert.deepEqual(nonGsmCharacters.at(-1), { character: "ж", position: 669 });
 });
 
-test("a preview takes every send field and judges it as a send would", async () => {
+test("a preview accepts every field of a send and validates it as a send would", async () => {
   const fine = {
     sender: "Posthorn",
     callbackUrl: "https://example.com/hook",
@@ -65,7 +65,7 @@ test("a preview takes every send field and judges it as a send would", async () 
   problemOf(await preview({ text: "a".repeat(161), maxCredits: 1 }), "PRICE_ABOVE_LIMIT");
 });
 
-test("a preview names a price above maxCredits beside the other fields that are wrong", async () => {
+test("a preview reports a price above maxCredits along with the other wrong fields", async () => {
   const dear = { text: "a".repeat(161), maxCredits: 1 };
 
   assert.deepEqual(wrongFields(await preview({ ...dear, sender: "" })), {
@@ -81,7 +81,7 @@ test("a preview names a price above maxCredits beside the other fields that are 
   });
 });
 
-test("a number of no country has no country; prices are those of now", async () => {
+test("a number of no country has no country; prices are the current ones", async () => {
   await api.db.query(sql`insert into prices (prefix, credits) values ('883', 9)`);
 
   const answer = await preview({ recipient: "883510012345" });
@@ -89,7 +89,7 @@ test("a number of no country has no country; prices are those of now", async () 
   assert.partialDeepStrictEqual(answer.json(), { country: null, credits: 9 });
 });
 
-test("a preview of what cannot be paid is answered; nothing is stored or charged by any", async () => {
+test("a preview works without credits to pay for it; no preview stores or charges anything", async () => {
   const answer = await preview({ text: "a".repeat(1_530), recipient: "883510012345" });
 
   assert.equal(answer.statusCode, 200);

@@ -65,7 +65,7 @@ async function passExactly(burst: number, rate: number, run: (n: number) => Prom
   assert.ok(passed <= burst + grown, `${passed} passed, ${burst} and ${grown} were allowed`);
 }
 
-test("200 connections of one hot account get what its allowance has, and no more", async () => {
+test("200 connections of one busy account get exactly what its allowance has", async () => {
   const account = await one.createAccount(100_000);
   const url = `${await one.service.app.listen({ host: "127.0.0.1", port: 0 })}/v1/messages`;
   const headers = { "x-api-key": account.key, "content-type": "application/json" };
@@ -90,7 +90,7 @@ test("200 connections of one hot account get what its allowance has, and no more
   assert.deepEqual(row, { balance: 100_000 - count(202), sum: 100_000 - count(202) });
 });
 
-test("sends of an account are limited exactly, over two nodes and all its keys", async () => {
+test("an account's sends are limited exactly, across two nodes and all its keys", async () => {
   const account = await one.createAccount(1_000);
   const keys = [account, await one.createKey({ accountId: account.accountId })];
 
@@ -104,7 +104,7 @@ test("sends of an account are limited exactly, over two nodes and all its keys",
   );
 });
 
-test("who is refused for the rate is told what remained when that was judged", async () => {
+test("a rate refusal shows what remained at the time it was decided", async () => {
   const fast = { ...settings, RATE_LIMIT_SENDS: "1000", RATE_LIMIT_SENDS_BURST: "1" };
   await using api = await startApi({ db: one.db, settings: fast, clock });
   const account = await one.createAccount(1_000);
@@ -117,7 +117,7 @@ test("who is refused for the rate is told what remained when that was judged", a
   assert.deepEqual([...new Set(refused.map((answer) => limitsOf(answer).remaining))], [0]);
 });
 
-test("reads of a key are limited exactly, over two nodes; another key has its own", async () => {
+test("a key's reads are limited exactly, across two nodes; another key has its own limit", async () => {
   const account = await one.createAccount(0);
   const other = await one.createKey({ accountId: account.accountId });
 
@@ -126,7 +126,7 @@ test("reads of a key are limited exactly, over two nodes; another key has its ow
   assert.equal((await one.get("/v1/credits", other)).statusCode, 200);
 });
 
-test("reads do not use up sends, nor sends reads", async () => {
+test("reads do not use up the allowance of sends, nor sends that of reads", async () => {
   const account = await one.createAccount(1_000);
   await Promise.all(Array.from({ length: 30 }, () => one.get("/v1/credits", account)));
   await one.db.query(sql`update read_allowances set tokens = 0 where key_id = ${account.keyId}`);
@@ -139,7 +139,7 @@ test("reads do not use up sends, nor sends reads", async () => {
   assert.deepEqual(limitsOf(answer), { limit: 2, remaining: 39, reset: 1 });
 });
 
-test("the headers say the rate, what may be sent at once now, and when it is full again", async () => {
+test("the headers show the rate, what may be sent at once now, and when it is full again", async () => {
   const account = await one.createAccount(1_000);
 
   const answers = [];
@@ -156,7 +156,7 @@ test("the headers say the rate, what may be sent at once now, and when it is ful
   }
 });
 
-test("whoever waits for Retry-After seconds is let through", async () => {
+test("a client that waits Retry-After seconds is accepted", async () => {
   const account = await one.createAccount(1_000);
   const batch = (count: number) =>
     one.post(
@@ -180,7 +180,7 @@ test("whoever waits for Retry-After seconds is let through", async () => {
   assert.equal((await batch(20)).statusCode, 202);
 });
 
-test("a refusal says which limit was reached, and its numbers", async () => {
+test("a refusal names the limit that was reached, and its numbers", async () => {
   const account = await one.createAccount(1_000);
   await Promise.all([one.send(message, account), one.get("/v1/credits", account)]);
   await one.db.query(sql`
@@ -206,7 +206,7 @@ test("a refusal says which limit was reached, and its numbers", async () => {
   );
 });
 
-test("a batch larger than the whole allowance passes when that is full, and leaves a debt", async () => {
+test("a batch larger than the whole allowance passes if that is full, and leaves a debt", async () => {
   const account = await one.createAccount(1_000);
   const messages = Array.from({ length: 60 }, () => message);
 
@@ -220,7 +220,7 @@ test("a batch larger than the whole allowance passes when that is full, and leav
   assert.equal(next.headers["retry-after"], "11", "the debt is paid first");
 });
 
-test("time never fills an allowance of reads twice: its clock does not go back for one who waited", async () => {
+test("an allowance of reads is never refilled twice for the same time: its clock does not go back", async () => {
   const account = await one.createAccount(1_000);
   await one.get("/v1/credits", account);
   await one.db.query(sql`
@@ -235,7 +235,7 @@ test("time never fills an allowance of reads twice: its clock does not go back f
 });
 
 for (const tokens of [0, 1])
-  test(`an allowance with ${tokens} left does not wait for a time that the database's clock was set back from`, async () => {
+  test(`an allowance with ${tokens} left refills at its usual rate after the database's clock was set back`, async () => {
     const account = await one.createAccount(1_000);
     const ask = async () => [
       await one.send(message, account),
@@ -266,7 +266,7 @@ for (const tokens of [0, 1])
     for (const answer of await ask()) assert.ok(answer.statusCode < 300);
   });
 
-test("every authenticated answer carries the three headers, refusals too", async () => {
+test("every authenticated answer has the three headers, including refusals", async () => {
   const account = await one.createAccount(1);
   const reader = await one.createKey({ accountId: account.accountId, scopes: ["messages:read"] });
   const json = { "content-type": "application/json" };
@@ -304,7 +304,7 @@ test("every authenticated answer carries the three headers, refusals too", async
   assert.equal((await one.get("/healthz")).headers["ratelimit-limit"], undefined);
 });
 
-test("after 20 failed authentications an address gets 429, whomever it claims to forward, while valid keys still pass", async () => {
+test("after 20 failed authentications an address gets 429, whatever it says in X-Forwarded-For; valid keys still pass", async () => {
   let asked = 0;
   const ask = (key: string | undefined, remoteAddress: string) => {
     asked += 1;

@@ -67,7 +67,7 @@ test("a message shows each status with its times", async () => {
   });
 });
 
-test("UNDELIVERED carries its error and is not refunded; FAILED is", async () => {
+test("UNDELIVERED has its error and is not refunded; FAILED is", async () => {
   const [undelivered, failed] = [await sent(), await sent()];
   await move(undelivered, "QUEUED", "SENT", T1);
   await move(undelivered, "SENT", "UNDELIVERED", T2);
@@ -94,7 +94,7 @@ test("UNDELIVERED carries its error and is not refunded; FAILED is", async () =>
   });
 });
 
-test("what is final stays final, whatever is told later", async () => {
+test("a final status never changes, whatever is reported later", async () => {
   const messageId = await sent();
   await move(messageId, "QUEUED", "FAILED", T1);
   const before = await read(messageId);
@@ -105,7 +105,7 @@ test("what is final stays final, whatever is told later", async () => {
   assert.equal((await history(messageId)).length, 2);
 });
 
-test("the history of a new message is that it is queued", async () => {
+test("the history of a new message shows that it is queued", async () => {
   const messageId = await sent();
 
   const entries = await history(messageId);
@@ -147,7 +147,7 @@ test("the history has every change of status in order, each with its number and 
   );
 });
 
-test("an id in upper case finds its message, is shown in lower case, and cancels it", async () => {
+test("an id in upper case finds and cancels its message, and is shown in lower case", async () => {
   const messageId = await sent();
   const path = `/v1/messages/${messageId.toUpperCase()}`;
 
@@ -157,7 +157,7 @@ test("an id in upper case finds its message, is shown in lower case, and cancels
   assert.deepEqual([canceled.messageId, canceled.status], [messageId, "FAILED"]);
 });
 
-test("an id that is unknown, malformed or another account's is answered alike", async () => {
+test("an unknown, malformed or foreign id is answered alike", async () => {
   const messageId = await sent();
   const stranger = await api.createAccount(10);
   const unknown = messageId.replace(/^.{8}/, "01900000");

@@ -19,7 +19,7 @@ async function storedBy({ accountId }: TestKey): Promise<{ messages: number; bal
   return row;
 }
 
-test("a batch of 1,000 is accepted whole and answered in its order", async () => {
+test("a batch of 1,000 is accepted whole and answered in order", async () => {
   const account = await api.createAccount(1_000);
 
   const answer = await api.post("/v1/messages/batch", { messages: many(1_000) }, account);
@@ -79,7 +79,7 @@ test("a batch with one wrong message is refused whole, and each wrong field is n
   assert.deepEqual(await storedBy(account), { messages: 0, balance: 100 });
 });
 
-test("a batch in which everything is wrong is refused, and all of it is named", async () => {
+test("a batch in which everything is wrong is refused, with every error named", async () => {
   const messages = Array.from({ length: 1_000 }, () => ({ recipient: 1, text: 2, x: 3, y: 4 }));
 
   const answer = await api.post("/v1/messages/batch", { messages });
@@ -89,7 +89,7 @@ test("a batch in which everything is wrong is refused, and all of it is named", 
   assert.equal(details[0]?.field, "messages[0].recipient");
 });
 
-test("a batch that costs more than there is leaves nothing, and says what it costs", async () => {
+test("a batch that the account cannot pay for stores nothing, and its refusal names the cost", async () => {
   const account = await api.createAccount(5);
   const long = { ...message, text: "a".repeat(161) };
 
@@ -103,7 +103,7 @@ test("a batch that costs more than there is leaves nothing, and says what it cos
   assert.deepEqual(await storedBy(account), { messages: 5, balance: 0 });
 });
 
-test("in a batch too, the message without a route and the one above maxCredits are named", async () => {
+test("in a batch too, a message without a route and one above maxCredits are named", async () => {
   await using routed = await startApi({ credits: 10 });
   await routed.db.query(sql`update routes set prefix = '49' where prefix = ''`);
   const british = { ...message, recipient: "447911123456" };
@@ -120,7 +120,7 @@ test("in a batch too, the message without a route and the one above maxCredits a
   assert.equal(problemOf(dear, "PRICE_ABOVE_LIMIT").details[0]?.field, "messages[1].maxCredits");
 });
 
-test("wrong shapes, wrong values, missing routes and prices above maxCredits are all named in one answer", async () => {
+test("wrong types, wrong values, missing routes and prices above maxCredits are all named in one answer", async () => {
   await using routed = await startApi({ credits: 10 });
   await routed.db.query(sql`update routes set prefix = '49' where prefix = ''`);
   const unserved = { ...message, recipient: "447911123456", maxCredits: null };
@@ -155,7 +155,7 @@ test("wrong shapes, wrong values, missing routes and prices above maxCredits are
   ]);
 });
 
-test("a batch counts its messages against the rate", async () => {
+test("each message of a batch counts against the rate", async () => {
   await using slow = await startApi({
     db: api.db,
     credits: 100,

@@ -21,7 +21,7 @@ async function refusedFields(fields: object): Promise<Record<string, string>> {
   return wrongFields(await api.send({ ...good, ...fields }));
 }
 
-test("the answer to a send has every field of a message, null where there is nothing", async () => {
+test("the answer to a send has every field of a message, null if it has no value", async () => {
   const message = await accepted({});
 
   const { messageId, createdAt, expiresAt, updatedAt, ...rest } = message;
@@ -48,7 +48,7 @@ test("the answer to a send has every field of a message, null where there is not
   });
 });
 
-test("what a client gives with a message is in the answer, and again when it is read", async () => {
+test("the fields a client sets are in the answer, and again when the message is read", async () => {
   const given = {
     recipient: "+4915112345678",
     text: "Grüße, Ωmega {€}",
@@ -85,7 +85,7 @@ test("null for an optional field is the same as leaving it out", async () => {
   assert.partialDeepStrictEqual(without, same);
 });
 
-test("without a sender of its own, a message has the account's default", async () => {
+test("a message without a sender gets the account's default", async () => {
   const { key, accountId } = await api.createAccount(10);
   await api.db.query(
     sql`update accounts set default_sender = 'House' where account_id = ${accountId}`,
@@ -113,7 +113,7 @@ test("a sender is a number, a short code or a name, and nothing else", async () 
   }
 });
 
-test("a recipient is 7 to 15 digits that its country has; a likely correction is named", async () => {
+test("a recipient has 7 to 15 digits and is valid in its country; a likely correction is named", async () => {
   for (const wrong of ["", "+", "123456", "1234567890123456", "49151 12345678", "4915a12345678"]) {
     assert.deepEqual(await refusedFields({ recipient: wrong }), { recipient: "RECIPIENT_INVALID" });
   }
@@ -124,7 +124,7 @@ test("a recipient is 7 to 15 digits that its country has; a likely correction is
   assert.equal((await accepted({ recipient: "493012345678" }))["recipient"], "493012345678");
 });
 
-test("a text needs a character that can be seen, and holds no NUL and no half character", async () => {
+test("a text needs a visible character, and has no NUL and no lone surrogate", async () => {
   const blanks = ["", " \t\r\n", "\u200b\u200d\ufeff", "\u0007\u001b", "\u00a0\u3000", "\u202e"];
   for (const text of [...blanks, "a\0b", "\0"]) {
     assert.deepEqual(await refusedFields({ text }), { text: "TEXT_INVALID" }, JSON.stringify(text));
@@ -156,7 +156,7 @@ test("a text of 10 segments is accepted, one more character is not", async () =>
   assert.deepEqual(await refusedFields({ text: "👍".repeat(331) }), { text: "TEXT_TOO_LONG" });
 });
 
-test("encoding gsm7 refuses what does not fit and names the characters", async () => {
+test("encoding gsm7 refuses a text that does not fit and names the characters", async () => {
   const answer = await api.send({ ...good, text: "a ж b 👍", encoding: "gsm7" });
 
   assert.deepEqual(wrongFields(answer), { text: "TEXT_NOT_GSM7" });
@@ -196,7 +196,7 @@ test("a callback address is an absolute http(s) URL without user info, fragment 
   }
 });
 
-test("a reference has at most 128 characters, whatever they are made of", async () => {
+test("a reference has at most 128 characters, of any kind", async () => {
   for (const reference of ["x".repeat(128), "👍".repeat(128), "", " ", "a\nb\u001b"]) {
     assert.equal((await accepted({ reference }))["reference"], reference);
   }
@@ -258,7 +258,7 @@ test("sendAt is a future time within 35 days, in any zone", async () => {
   });
 });
 
-test("a message for later is charged at once and due only then", async () => {
+test("a scheduled message is charged at once and due only at its time", async () => {
   const { key, accountId } = await api.createAccount(10);
   const sendAt = new Date(Date.now() + DAY_MS);
 
@@ -285,7 +285,7 @@ test("validitySeconds is a whole number from 60 to 259200", async () => {
   }
 });
 
-test("an unknown field is refused and the near one named", async () => {
+test("an unknown field is refused, with the closest valid one named", async () => {
   const answer = await api.send({
     recipent: recipient,
     text: "x",
@@ -342,7 +342,7 @@ test("every wrong field is named at once, whatever is wrong with it", async () =
   });
 });
 
-test("what a client may not decide is an unknown field: status, credits, ids, times", async () => {
+test("fields a client may not set are unknown fields: status, credits, ids, times", async () => {
   for (const name of [
     "status",
     "credits",
@@ -357,7 +357,7 @@ test("what a client may not decide is an unknown field: status, credits, ids, ti
   }
 });
 
-test("a number that no route serves is refused, and a change of routes and prices is in force with the next request on every node", async () => {
+test("a number without a route is refused, and changed routes and prices apply from the next request on every node", async () => {
   await using one = await startApi({ credits: 100 });
   await using two = await startApi({ db: one.db });
   const british = { recipient: "447911123456", text: "x" };
@@ -384,7 +384,7 @@ test("a number that no route serves is refused, and a change of routes and price
   assert.equal(cheap.statusCode, 202, "nor one by old prices");
 });
 
-test("beside a field of a wrong shape, no recipient is refused by old routes", async () => {
+test("a request with a field of a wrong type never refuses a recipient by outdated routes", async () => {
   await using one = await startApi({ credits: 100 });
   await using two = await startApi({ db: one.db });
   const british = { recipient: "447911123456", text: "x", extra: 1 };

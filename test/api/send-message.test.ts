@@ -54,7 +54,7 @@ test("a message the account cannot pay for is refused and leaves no trace", asyn
   assert.deepEqual(stored, [{ what: "topup" }]);
 });
 
-test("a key that was revoked sends nothing more, though this node has it cached", async () => {
+test("a revoked key sends nothing more, even if this node has it cached", async () => {
   const { key, keyId } = await api.createKey();
   await api.send({ recipient: "4915112345678", text: "Hello" }, { key });
 
