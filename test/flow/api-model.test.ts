@@ -239,7 +239,7 @@ async function assertEqual(api: TestApi, model: Model, { account }: Real): Promi
   assert.equal(balance, model.balance);
 }
 
-test("in no order of sends, repeats, cancellations, revocations, top-ups and crashes is an answer untrue", async () => {
+test("no answer is untrue in any order of sends, retries, cancels, revocations, top-ups and crashes", async () => {
   await using api = await startApi({ settings: { ROLES: "api,sender" } });
   const beganMs = performance.now();
   await fc.assert(

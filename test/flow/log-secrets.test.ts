@@ -53,7 +53,7 @@ async function addRefused(db: TestDatabase, box: SecretBox): Promise<void> {
   await makeCarrier(db, { name: "refused", settings, password: CARRIER_PASSWORD, secrets: box });
 }
 
-test("a refusal is found in the log by the request id of its answer", async () => {
+test("a refusal appears in the log with the request id of its answer", async () => {
   const answer = await world.api.get("/v1/messages?limit=no");
   const { requestId } = answer.json().error;
 
@@ -63,7 +63,7 @@ test("a refusal is found in the log by the request id of its answer", async () =
   assert.partialDeepStrictEqual(found, [{ code: "VALIDATION_FAILED", path: "/v1/messages" }]);
 });
 
-test("a webhook that was given up is told with its event, its host and the class of its failure", () => {
+test("an exhausted webhook is logged with its event, its host and its error class", () => {
   const told = JSON.parse(lines.find((line) => line.includes(GIVEN_UP)) ?? "{}");
 
   assert.equal(told.eventId, eventId(told.messageId, told.sequence));
@@ -160,7 +160,7 @@ async function collectSecrets(): Promise<void> {
   for (const number of [NUMBER, ...OTHER_NUMBERS]) secrets.set(`number ${number}`, number);
 }
 
-test("the log of a run with every kind of failure has something to say", async () => {
+test("a run with every kind of failure fills the log", async () => {
   await eventually("the refused bind is told", async () =>
     lines.some((line) => line.includes("refused")),
   );
@@ -168,7 +168,7 @@ test("the log of a run with every kind of failure has something to say", async (
   assert.ok(lines.length > 20, `${lines.length} lines`);
 });
 
-test("no line of it holds a key, a secret, a password, a text or a whole number, in any spelling", () => {
+test("no line of that log has a key, secret, password, text or full number, in any encoding", () => {
   const all = lines.join("");
   const found = [...secrets].flatMap(([name, secret]) =>
     spellings(secret)

@@ -13,7 +13,7 @@ import { startSending } from "../support/sending.ts";
 const TO = { recipient: "4915112345678", text: "Hello" };
 const { signal } = new AbortController();
 
-test("what waits is told by carrier, with the age of the oldest that is due, on a node that sends nothing", async () => {
+test("a node that sends nothing reports waiting messages by carrier, and the age of the oldest due", async () => {
   await using api = await startApi();
   const sendAt = new Date(systemClock.now().getTime() + 86_400_000).toISOString();
   for (const body of [TO, TO, { ...TO, sendAt }]) await api.send(body);
@@ -33,7 +33,7 @@ test("what waits is told by carrier, with the age of the oldest that is due, on 
   assert.equal(told.value("posthorn_carrier_paused", { carrier: "simulator" }), 0);
 });
 
-test("figures of a database that is away are taken back, not repeated", async () => {
+test("gauges read from the database are removed while it is away, not repeated", async () => {
   const metrics = createMetrics();
   await using api = await startApi();
   const gone = openDatabase({
@@ -58,7 +58,7 @@ test("figures of a database that is away are taken back, not repeated", async ()
   assert.equal(after.value("posthorn_send_queue_messages"), undefined);
 });
 
-test("a carrier tells of its binds, submits, refusals, receipts and window", async () => {
+test("a carrier reports its binds, submits, refusals, receipts and window", async () => {
   await using world = await startSending({
     smscs: [
       { answer: ({ recipient }) => (recipient.endsWith("0002") ? { status: 0x0b } : "accept") },
@@ -105,7 +105,7 @@ test("a carrier tells of its binds, submits, refusals, receipts and window", asy
   assert.equal(value("posthorn_refunds_total"), 1);
 });
 
-test("a doubt is counted by its reason, and a receipt that matches nothing as parked", async () => {
+test("a doubt is counted by its reason, and an unmatched receipt as parked", async () => {
   await using world = await startSending({
     smscs: [{ answer: "drop", receipts: { when: "before", delayMs: 50 } }],
   });
@@ -120,7 +120,7 @@ test("a doubt is counted by its reason, and a receipt that matches nothing as pa
   assert.equal(value("posthorn_doubts_total", { reason: "link_lost" }), 1);
 });
 
-test("a receipt that is given up because nothing ever matched it is counted", async () => {
+test("a parked receipt given up without ever matching is counted", async () => {
   await using world = await startSending({
     api: {
       prepare: async (db) => {
@@ -140,7 +140,7 @@ test("a receipt that is given up because nothing ever matched it is counted", as
   assert.equal(counted, 1);
 });
 
-test("what an alert counts is told as 0 before the first, which would be missed if it came with its series", async () => {
+test("counters used by alerts start at 0, or an alert would miss the first increment", async () => {
   await using world = await startSending();
 
   const { samples } = await scrape(world.api);
@@ -162,7 +162,7 @@ test("what an alert counts is told as 0 before the first, which would be missed 
   ]);
 });
 
-test("a canceled message is counted and refunded like any other that fails", async () => {
+test("a canceled message is counted and refunded like any other failed one", async () => {
   await using api = await startApi();
   const { messageId } = (await api.send(TO)).json() as { messageId: string };
 
@@ -174,7 +174,7 @@ test("a canceled message is counted and refunded like any other that fails", asy
   assert.equal(value("posthorn_refunds_total"), 1);
 });
 
-test("webhooks tell of attempts by class, delays and what waits", async () => {
+test("webhooks report attempts by class, delays and how many wait", async () => {
   await using receiver = await startReceiver(({ headers }) =>
     headers["x-sms-event"] === "message.sent" ? 500 : 200,
   );
@@ -202,7 +202,7 @@ test("webhooks tell of attempts by class, delays and what waits", async () => {
   });
 });
 
-test("how many webhooks wait is told while they are counted anew, and taken back where that fails", async () => {
+test("the number of waiting webhooks stays while it is recounted, and is removed if that fails", async () => {
   const metrics = createMetrics();
   await using api = await startApi();
   const told: (number | undefined)[] = [];
@@ -250,7 +250,7 @@ test("refusals are counted by code, batches by kind, connections by pool", async
   assert.ok(Math.max(...open("posthorn send")) >= 1, "who sends waits for no reader");
 });
 
-test("a database that cannot be reached, and callers that wait for a connection, are counted", async () => {
+test("an unreachable database is counted, and so are callers that wait for a connection", async () => {
   const metrics = createMetrics();
   const options = { log: silentLog, metrics, maxConnections: 1 };
   const gone = openDatabase({ ...options, url: "postgres://x@127.0.0.1:1/x" });
@@ -269,7 +269,7 @@ test("a database that cannot be reached, and callers that wait for a connection,
   assert.equal(value("posthorn_database_waits_total", { pool: "narrow" }), 2);
 });
 
-test("with METRICS_LISTEN, /metrics is there and nowhere else, and nothing else is there", async () => {
+test("with METRICS_LISTEN, /metrics is served only there, and nothing else is", async () => {
   const port = await freePort();
   await using api = await startApi({ settings: { METRICS_LISTEN: `127.0.0.1:${port}` } });
   const there = (path: string) => fetch(`http://127.0.0.1:${port}${path}`);

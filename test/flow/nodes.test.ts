@@ -48,7 +48,7 @@ test("the senders share the binds that the carriers allow, and open no more", as
   );
 });
 
-test("what a killed node held is sent once its lease is over, and stands as a doubt in the history", async () => {
+test("messages held by a killed node are sent once its lease ends, and the history shows the doubt", async () => {
   await waitForAnswers("20s");
   world.answerSubmits("never");
   const sent = await Promise.all(

@@ -73,7 +73,7 @@ async function dropAll(db: Database, keepDays: number): Promise<number> {
   return months;
 }
 
-test("the months two ahead have partitions, wherever the session is", async () => {
+test("this month and the next two have partitions, whatever the session's time zone", async () => {
   await using db = await testDatabase();
 
   await db.transaction(async (tx) => {
@@ -89,7 +89,7 @@ test("the months two ahead have partitions, wherever the session is", async () =
   ]);
 });
 
-test("a metric tells how far the partitions of messages and attempts reach", async () => {
+test("a metric shows how far ahead the partitions of messages and attempts reach", async () => {
   await using db = await testDatabase();
   const metrics = createMetrics();
   const around = new Date("2036-05-15T12:00:00Z");
@@ -107,7 +107,7 @@ test("a metric tells how far the partitions of messages and attempts reach", asy
   ]);
 });
 
-test("what is read for long gets its partitions later, and nobody queues behind them meanwhile", async () => {
+test("a table under a long read gets its partitions later, and blocks no other query meanwhile", async () => {
   await using db = await testDatabase();
   const around = new Date("2036-05-15T12:00:00Z");
   const make = async () => {
@@ -128,7 +128,7 @@ test("what is read for long gets its partitions later, and nobody queues behind 
   assert.deepEqual(await make(), [4, 4, 4, 5]);
 });
 
-test("a day of attempts that somebody reads is dropped later, the others at once, and none too early", async () => {
+test("a day of attempts being read is dropped later, the others at once, and none too early", async () => {
   await using db = await testDatabase();
   const keep = async (days: number) => {
     await db.query(sql`
@@ -146,7 +146,7 @@ test("a day of attempts that somebody reads is dropped later, the others at once
   assert.deepEqual(await keep(0), ["15", "16", "17", "18"]);
 });
 
-test("days of attempts are dropped ten at a time, one pass after the other: a year's at once would never be gone in time", async () => {
+test("at most ten days of attempts are dropped per pass: a year's at once would not finish in time", async () => {
   await using db = await testDatabase();
   await db.query(sql`
     select keep_attempt_partitions(now() - make_interval(days => n), interval '36500 days')
@@ -158,7 +158,7 @@ test("days of attempts are dropped ten at a time, one pass after the other: a ye
   assert.deepEqual(passes, [10, 5, 0]);
 });
 
-test("a day of which attempts lie outside is not made, and those after it are", async () => {
+test("a day with attempts in the default partition gets none of its own, the days after it do", async () => {
   await using db = await testDatabase();
   await db.query(sql`
     insert into webhook_attempts (account_id, message_id, sequence, attempt, at, step, total_ms)
@@ -172,7 +172,7 @@ test("a day of which attempts lie outside is not made, and those after it are", 
   assert.equal(await count(db, "webhook_attempts_other"), 1);
 });
 
-test("an old month that somebody reads is dropped later, and hardly waited for", async () => {
+test("an old month being read is dropped later, with hardly any wait for it", async () => {
   await using db = await testDatabase();
   await makeMonths(db, new Date("2020-05-15T12:00:00Z"));
   const drop = () =>
@@ -192,7 +192,7 @@ test("an old month that somebody reads is dropped later, and hardly waited for",
   assert.deepEqual([whileRead, await drop()], [null, "2020_04"]);
 });
 
-test("without a retention nothing is ever dropped", async () => {
+test("without a retention period nothing is ever dropped", async () => {
   const clock = lateClock(2_000);
   await using api = await startApi({ clock, prepare: (db) => makeMonths(db, clock.now()) });
   await api.send(TO);
@@ -201,7 +201,7 @@ test("without a retention nothing is ever dropped", async () => {
   assert.equal(await count(api.db, "messages"), 1);
 });
 
-test("a month of which something is still to be sent stays, and everything after it", async () => {
+test("a month with a message still to be sent is kept, and so is everything after it", async () => {
   const clock = lateClock(200);
   await using api = await startApi({ clock, prepare: (db) => makeMonths(db, clock.now()) });
   await api.send(TO);
@@ -212,7 +212,7 @@ test("a month of which something is still to be sent stays, and everything after
   assert.equal(await count(api.db, "messages"), 1);
 });
 
-test("a month of which a webhook is still to be posted stays", async () => {
+test("a month with a webhook still to be posted is kept", async () => {
   const clock = lateClock(200);
   await using world = await startSending({
     api: {
@@ -233,7 +233,7 @@ test("a month of which a webhook is still to be posted stays", async () => {
   assert.deepEqual([kept, await count(db, "messages")], [1, 0]);
 });
 
-test("old months go with their events and submissions and what is older, the ledger stays whole, and the audit is clean", async () => {
+test("old months go with their events, submissions and older strays; ledger and audit stay sound", async () => {
   const clock = lateClock(200);
   await using world = await startSending({
     api: { clock, prepare: (db) => makeMonths(db, clock.now()) },
@@ -263,7 +263,7 @@ test("old months go with their events and submissions and what is older, the led
   assert.deepEqual((await audit(db, { isDrained: true })).violations, []);
 });
 
-test("a text that is still to be sent is kept until the message has ended", async () => {
+test("the text of a message is kept until the message is final", async () => {
   const clock = lateClock(20);
   await using api = await startApi({ clock });
   const messageId = (await api.send(TO)).json().messageId as string;
@@ -282,7 +282,7 @@ test("a text that is still to be sent is kept until the message has ended", asyn
   assert.equal(await count(api.db, "redactions_due"), 0);
 });
 
-test("redaction goes through every account and page, and later goes on where it stopped", async () => {
+test("redaction covers every account and page, and later resumes where it stopped", async () => {
   const clock = lateClock(20);
   await using api = await startApi({ clock });
   await api.createAccount();
@@ -298,7 +298,7 @@ test("redaction goes through every account and page, and later goes on where it 
   assert.deepEqual(await redactedOf(api.db), { redacted: 2_620, kept: 0 });
 });
 
-test("attempts are dropped after the days that were set, and the audit asks for no more", async () => {
+test("attempts are dropped after the configured days, and the audit then does not expect them", async () => {
   const clock = lateClock(20);
   await using receiver = await startReceiver();
   await using world = await startSending({ api: { clock } });
@@ -318,7 +318,7 @@ test("attempts are dropped after the days that were set, and the audit asks for 
   assert.deepEqual((await audit(db, { isDrained: true })).violations, []);
 });
 
-test("attempts outside their days go when they are old, and only those", async () => {
+test("attempts in the default partition are deleted once they are old, and no others", async () => {
   await using db = await testDatabase();
   await db.query(sql`
     insert into webhook_attempts (account_id, message_id, sequence, attempt, at, step, total_ms)
@@ -330,7 +330,7 @@ test("attempts outside their days go when they are old, and only those", async (
   assert.equal(await count(db, "webhook_attempts_other"), 1);
 });
 
-test("texts are replaced once they are old, the rest of the message stays, and no other is touched", async () => {
+test("old texts are replaced, the rest of the message stays, and other messages are untouched", async () => {
   const clock = lateClock(20);
   await using world = await startSending({ api: { clock } });
   const { db } = world.api;
@@ -346,7 +346,7 @@ test("texts are replaced once they are old, the rest of the message stays, and n
   assert.equal((await world.read(recent.messageId)).text, "Hello");
 });
 
-test("a host that nothing was sent to for as long as attempts are kept is forgotten", async () => {
+test("a host that nothing was sent to within the retention of attempts is forgotten", async () => {
   await using api = await startApi();
   await api.db.query(sql`
     insert into webhook_hosts (account_id, host_key, origin, health, since, last_at)
@@ -359,7 +359,7 @@ test("a host that nothing was sent to for as long as attempts are kept is forgot
   assert.deepEqual(left, [{ origin: "https://6.example.com" }]);
 });
 
-test("a replay is forgotten once it is as old as attempts are kept", async () => {
+test("a replay is deleted once it is older than the retention of attempts", async () => {
   await using db = await testDatabase();
   await db.query(sql`
     insert into webhook_replays (replay_id, account_id, actor, fingerprint, created_at, total, finished_at)
@@ -372,7 +372,7 @@ test("a replay is forgotten once it is as old as attempts are kept", async () =>
   assert.deepEqual(left, [{ actor: "6 days ago" }]);
 });
 
-test("who has not followed for a day is forgotten, and what was written for followers after two minutes", async () => {
+test("followers are deleted after a day without following, events kept for them after two minutes", async () => {
   await using db = await testDatabase();
   await db.query(sql`
     insert into followers (account_id, until)
@@ -391,7 +391,7 @@ test("who has not followed for a day is forgotten, and what was written for foll
   assert.deepEqual(left, [{ is_recent: true }, { is_recent: true }]);
 });
 
-test("what was written for followers, and the hours of receivers, go page by page: millions at once would never be gone in time", async () => {
+test("events kept for followers and hourly host counts are deleted in pages: millions at once would not finish in time", async () => {
   await using db = await testDatabase();
   await db.query(sql`
     insert into followed_events (account_id, message_id, sequence, at)
@@ -410,7 +410,7 @@ test("what was written for followers, and the hours of receivers, go page by pag
   assert.deepEqual(left, []);
 });
 
-test("a sweep rests after the last page, however many rows grow old meanwhile", async () => {
+test("a sweep pauses after the last page, however many rows grow old meanwhile", async () => {
   await using db = await testDatabase();
   await db.query(sql`
     insert into idempotency (account_id, key, fingerprint, message_ids, created_at)
@@ -422,7 +422,7 @@ test("a sweep rests after the last page, however many rows grow old meanwhile", 
   assert.deepEqual([passes, await count(db, "idempotency")], [[5_000, 0], 0]);
 });
 
-test("folding statistics rests after the last of them, however many are noted meanwhile", async () => {
+test("folding statistics pauses after the last page, however many are added meanwhile", async () => {
   await using db = await testDatabase();
   await db.query(sql`
     insert into stat_changes (account_id, changes)
@@ -436,7 +436,7 @@ test("folding statistics rests after the last of them, however many are noted me
   assert.deepEqual([passes, await count(db, "stat_changes")], [[5_000, 0], 0]);
 });
 
-test("a sweep of idempotency keys reads those that are old, and none of the day's", async () => {
+test("a sweep of idempotency keys reads only the old ones, none of the current day", async () => {
   await using db = await testDatabase();
   await db.query(sql`
     insert into idempotency (account_id, key, fingerprint, message_ids, created_at)
@@ -448,7 +448,7 @@ test("a sweep of idempotency keys reads those that are old, and none of the day'
   assert.equal(read, 11);
 });
 
-test("redaction reads none of the messages that it has put off before their time", async () => {
+test("redaction does not read messages it has postponed until they are due", async () => {
   await using db = await testDatabase();
   await db.query(sql`
     insert into redactions_due (look_at, account_id, message_id)
@@ -462,7 +462,7 @@ test("redaction reads none of the messages that it has put off before their time
   assert.ok(read < 10, `${read} rows were read`);
 });
 
-test("sessions that are over, forms and tries of a day ago and links of a month ago go, and no others", async () => {
+test("ended sessions, forms and tries of a day ago and links of a month ago are deleted, and no others", async () => {
   await using db = await testDatabase();
   await db.query(sql`
     insert into users (user_id, email, name, password, created_at)

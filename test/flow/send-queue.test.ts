@@ -9,7 +9,7 @@ import { type SendingWorld, startSending } from "../support/sending.ts";
 
 const TO = { recipient: "4915112345678", text: "Hello" };
 
-test("a message with sendAt stays QUEUED until then, and leaves after", async () => {
+test("a message with sendAt stays QUEUED until then, and is sent after", async () => {
   await using world = await startSending();
   const sendAt = new Date(systemClock.now().getTime() + 1_500).toISOString();
 
@@ -21,7 +21,7 @@ test("a message with sendAt stays QUEUED until then, and leaves after", async ()
   assert.ok((message.sentAt ?? "") >= sendAt, `sent at ${message.sentAt}, asked for ${sendAt}`);
 });
 
-test("a message not handed over within its validity is FAILED as EXPIRED and refunded", async () => {
+test("a message not submitted within its validity is FAILED as EXPIRED and refunded", async () => {
   await using world = await startSending();
   await pause(world, true);
   const { messageId } = await world.send({ ...TO, validitySeconds: 60 });
@@ -33,7 +33,7 @@ test("a message not handed over within its validity is FAILED as EXPIRED and ref
   assert.equal(message.creditsRefunded, message.credits);
 });
 
-test("a message that is refused again and again is EXPIRED when its time is over, and not before", async () => {
+test("a message refused again and again is EXPIRED when its validity ends, and not before", async () => {
   await using world = await startSending({ smscs: [{ answer: { status: 0x08 } }] });
   const { messageId } = await world.send(TO);
   const expiresAt = new Date(systemClock.now().getTime() + 3_000);
@@ -46,7 +46,7 @@ test("a message that is refused again and again is EXPIRED when its time is over
   assert.ok(updatedAt >= expiresAt.toISOString(), `${updatedAt} is before its time`);
 });
 
-test("a paused carrier submits nothing, and goes on where it stopped", async () => {
+test("a paused carrier submits nothing, and resumes where it stopped", async () => {
   await using world = await startSending({ smscs: [{}] });
   await pause(world, true);
   const { messageId } = await world.send(TO);
@@ -63,7 +63,7 @@ test("a paused carrier submits nothing, and goes on where it stopped", async () 
   assert.equal(world.smscs[0]?.submitCount(), 1);
 });
 
-test("once every node says that a carrier is held back nothing more leaves, also of what it had in hand", async () => {
+test("once every node reports a carrier as held back, nothing more is submitted, even if already leased", async () => {
   await using world = await startSending({
     smscs: [{ answer: { afterMs: 100, reply: "accept" } }],
     settings: [{ window: 5 }],
@@ -90,7 +90,7 @@ test("once every node says that a carrier is held back nothing more leaves, also
   assert.deepEqual(left, { in_hand: 0, waiting: 500 - submitted });
 });
 
-test("whoever waits for nodes to hold a carrier back is told how many have not", async () => {
+test("waiting for nodes to hold a carrier back reports how many have not", async () => {
   await using world = await startSending({ smscs: [{}] });
   const { db } = world.api;
   await pause(world, true);
@@ -106,7 +106,7 @@ test("whoever waits for nodes to hold a carrier back is told how many have not",
   });
 });
 
-test("cancel and hand-over of the same message never both happen", async () => {
+test("a message is never both canceled and submitted", async () => {
   await using world = await startSending({ smscs: [{}] });
   await pause(world, true);
   const sent = await Promise.all(Array.from({ length: 40 }, () => world.send(TO)));
@@ -146,7 +146,7 @@ test("one account's backlog does not hold back another's single message", async 
   assert.ok(ahead < 50, `${ahead} of the backlog left before it`);
 });
 
-test("accounts that wait for nothing yet do not hide one that waits behind them", async () => {
+test("accounts whose messages are not yet due do not hide one behind them that is", async () => {
   await using world = await startSending({ smscs: [{}] });
   await pause(world, true);
   await queueAhead(world, { count: 1_000, dueAfter: "1 hour" });
@@ -158,7 +158,7 @@ test("accounts that wait for nothing yet do not hide one that waits behind them"
   assert.equal(world.smscs[0]?.submitCount(), 1);
 });
 
-test("messages that must stay with a carrier that is away do not keep one that may go", async () => {
+test("messages bound to a carrier that is away do not hold up one that can go elsewhere", async () => {
   await using world = await startSending({ smscs: [{}, {}] });
   await world.smscs[0]?.stop();
   await queueAhead(world, { count: 6_000, dueAfter: "-1 hour" });
@@ -169,7 +169,7 @@ test("messages that must stay with a carrier that is away do not keep one that m
   assert.equal(world.smscs[1]?.submitCount(), 1);
 });
 
-test("two senders on one database share the work without a second send", async () => {
+test("two senders on one database share the work without sending anything twice", async () => {
   await using world = await startSending({
     smscs: [{}],
     settings: [{ binds: 2 }],
@@ -218,7 +218,7 @@ test("a throttled message keeps its place, and so do those behind it", async () 
   assert.deepEqual(after, after.toSorted(byNumber), "those after it in order");
 });
 
-test("a carrier that throttles everybody for a while gets all of it in order afterwards", async () => {
+test("a carrier that throttles everything for a while gets all of it in order afterwards", async () => {
   let refusals = 5;
   const passed: number[] = [];
   await using world = await startSending({

@@ -65,7 +65,7 @@ const stories: Story[] = [
 ];
 
 for (const { ending, end, code, refunded = 0, history } of stories) {
-  test(`a recipient that ends in ${ending} is ${end}, and the history tells how`, async () => {
+  test(`a recipient that ends in ${ending} is ${end}, and the history shows how`, async () => {
     const { messageId } = await world.send({ recipient: `491511234${ending}`, text: "Hello" });
 
     const message = await world.reached(messageId, end);
@@ -76,7 +76,7 @@ for (const { ending, end, code, refunded = 0, history } of stories) {
   });
 }
 
-test("SENT is never later than DELIVERED, also when the receipt comes first", async () => {
+test("SENT is never later than DELIVERED, even if the receipt comes first", async () => {
   const { messageId } = await world.send({ recipient: "4915112340006", text: "Hello" });
 
   const message = await world.reached(messageId, "DELIVERED");
@@ -88,7 +88,7 @@ test("SENT is never later than DELIVERED, also when the receipt comes first", as
   );
 });
 
-test("a message of several segments is delivered when every segment is", async () => {
+test("a message of several segments is delivered once every segment is", async () => {
   const { messageId } = await world.send({
     recipient: "4915112345678",
     text: "Grüße 😀 ".repeat(30),

@@ -29,7 +29,7 @@ test("a long Unicode message arrives whole, in order, with one reference, and a 
   assert.ok(submits.every(({ registeredDelivery }) => registeredDelivery === 1));
 });
 
-test("a receipt that overtakes its answer is parked and applied after SENT", async () => {
+test("a receipt that overtakes the carrier's answer is parked and applied after SENT", async () => {
   await using world = await startSending({
     smscs: [{ receipts: { when: "before", delayMs: 50 } }],
   });
@@ -45,7 +45,7 @@ test("a receipt that overtakes its answer is parked and applied after SENT", asy
   assert.deepEqual(await world.api.db.query(sql`select parked_id from parked_receipts`), []);
 });
 
-test("an answer without an id is in the history with null for it, and the message SENT", async () => {
+test("an answer without an id is shown in the history with id null, and the message is SENT", async () => {
   const smsc = { newId: () => "", receipts: { when: "never" } } as const;
   await using world = await startSending({ smscs: [smsc] });
 
@@ -90,7 +90,7 @@ test("hex ids in answers match padded decimal ids in receipts, by the carrier's 
   assert.equal((await world.reached(messageId, "DELIVERED", "FAILED")).status, "DELIVERED");
 });
 
-test("two carriers that give the same id never get each other's receipts", async () => {
+test("two carriers that assign the same id never get each other's receipts", async () => {
   await using world = await startSending({
     smscs: [
       { newId: () => "same", receipts: { states: ["DELIVRD"], delayMs: 100 } },
@@ -117,7 +117,7 @@ test("two carriers that give the same id never get each other's receipts", async
   );
 });
 
-test("while answers cannot be stored, no more than a moment's messages leave", async () => {
+test("while answers cannot be stored, submitting stops within moments", async () => {
   await using world = await startSending({ smscs: [{}], settings: [{ rate: 20 }] });
   const smsc = world.smscs[0] ?? assert.fail("there is no SMSC");
   await using opened = new AsyncDisposableStack();
@@ -142,7 +142,7 @@ async function untilStill(count: () => number): Promise<number> {
   });
 }
 
-test("a temporary refusal is handed to the next carrier of the route", async () => {
+test("a temporarily refused message goes to the next carrier of the route", async () => {
   await using world = await startSending({ smscs: [{ answer: "queue_full" }, {}] });
 
   const { messageId } = await world.send(TO);
@@ -177,7 +177,7 @@ test("a permanent refusal fails the message with the carrier's own code, and ref
   ]);
 });
 
-test("a link that drops before the answer leaves a recorded doubt, and one resend", async () => {
+test("a link lost before the answer leaves one recorded doubt and one resend", async () => {
   await using world = await startSending({ smscs: [{ answer: "drop" }] });
   const [smsc] = world.smscs;
 
@@ -194,7 +194,7 @@ test("a link that drops before the answer leaves a recorded doubt, and one resen
   assert.equal(smsc?.submitCount(), 2);
 });
 
-test("in doubt a second time, the message fails as UNKNOWN and is not sent a third time", async () => {
+test("a message in doubt a second time fails as UNKNOWN and is not sent a third time", async () => {
   await using world = await startSending({ smscs: [{ answer: "drop" }] });
 
   const { messageId } = await world.send(TO);
@@ -218,7 +218,7 @@ test("with in_doubt = fail nothing is ever sent twice", async () => {
   assert.equal(world.smscs[0]?.submitCount(), 1);
 });
 
-test("an answer that comes after the message has failed stands in the history behind the failure", async () => {
+test("an answer that comes after the message has failed is in the history after the failure", async () => {
   await using world = await startSending({
     smscs: [{ answer: { afterMs: 2_500, reply: "accept" }, receipts: { when: "never" } }],
     settings: [{ in_doubt: "fail", response_timeout: "1s" }],
@@ -234,7 +234,7 @@ test("an answer that comes after the message has failed stands in the history be
   );
 });
 
-test("a message that is throttled does not go over to a carrier that is paused", async () => {
+test("a throttled message does not move to a paused carrier", async () => {
   let submits = 0;
   const answer = () => (submits++ === 0 ? "throttle" : "accept");
   await using world = await startSending({
@@ -252,7 +252,7 @@ test("a message that is throttled does not go over to a carrier that is paused",
   );
 });
 
-test("a text that only the second carrier can hold waits for that one when it is throttled", async () => {
+test("a text that only the second carrier can encode waits for that one if it throttles", async () => {
   let submits = 0;
   const answer = () => (submits++ === 0 ? "throttle" : "accept");
   await using world = await startSending({
@@ -269,7 +269,7 @@ test("a text that only the second carrier can hold waits for that one when it is
   );
 });
 
-test("a long text that only the second carrier can hold to its end leaves by that one alone", async () => {
+test("a long text that only the second carrier can encode in full is sent by that one alone", async () => {
   await using world = await startSending({
     smscs: [{}, {}],
     settings: [{ alphabet: "ascii" }, {}],
@@ -284,7 +284,7 @@ test("a long text that only the second carrier can hold to its end leaves by tha
   );
 });
 
-test("a text that no carrier of the route can hold fails once each has been asked", async () => {
+test("a text that no carrier of the route can encode fails once each has been tried", async () => {
   const alphabet = "latin1";
   await using world = await startSending({
     smscs: [{}, {}],
@@ -301,7 +301,7 @@ test("a text that no carrier of the route can hold fails once each has been aske
   assert.deepEqual(asked, ["c1", "c2"]);
 });
 
-test("what waits for a carrier that is away, or only receives, goes to the next one of its route", async () => {
+test("messages for a carrier that is away or only receives go to the next one of the route", async () => {
   await using world = await startSending({
     smscs: [{}, {}, {}],
     settings: [{}, { bind: "receiver" }, {}],
@@ -314,7 +314,7 @@ test("what waits for a carrier that is away, or only receives, goes to the next 
   assert.equal(world.smscs[2]?.submitCount(), 1);
 });
 
-test("a carrier whose settings are changed goes on with the new ones", async () => {
+test("a carrier whose settings change continues with the new ones", async () => {
   await using world = await startSending({ smscs: [{}, {}] });
   await change(world, "c1", { settings: { port: world.smscs[1]?.port } });
   await world.smscs[1]?.bound(2);
@@ -327,7 +327,7 @@ test("a carrier whose settings are changed goes on with the new ones", async () 
   );
 });
 
-test("a carrier whose password alone is changed binds anew with it", async () => {
+test("a carrier binds anew if only its password changes", async () => {
   const passwords: string[] = [];
   const bind = ({ password }: { password: string }) => {
     passwords.push(password);
@@ -342,7 +342,7 @@ test("a carrier whose password alone is changed binds anew with it", async () =>
   assert.deepEqual(passwords, ["secret", "another"]);
 });
 
-test("a stop unbinds carriers while a client still has not read its answer", async () => {
+test("a stop unbinds carriers even if a client has not yet read its answer", async () => {
   const world = await startSending({ smscs: [{}] });
   const { app } = world.api.service;
   await app.listen({ host: "127.0.0.1", port: 0 });
@@ -363,7 +363,7 @@ test("a stop unbinds carriers while a client still has not read its answer", asy
   }
 });
 
-test("a node is heard while one of its carriers still waits for an answer before it leaves", async () => {
+test("a node keeps its heartbeat while a replaced carrier still waits for an answer", async () => {
   // By this clock, it waits forever.
   const clock = { ...systemClock, monotonicMs: () => 0 };
   await using world = await startSending({

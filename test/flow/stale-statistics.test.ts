@@ -198,7 +198,7 @@ const worlds = [
 
 for (const { plans, db } of worlds) {
   for (const [what, call, most = MOST_READS] of calls) {
-    test(`${what} reads no more of a long queue where it was planned for ${plans}`, async () => {
+    test(`${what} reads no more of a long queue if it was planned for ${plans}`, async () => {
       const { rows, blocks } = await readsOf(db, call);
       assert.ok(rows > 0, "it found none of its rows");
       assert.ok(rows <= most, `${rows} rows were read for ${BATCH}`);

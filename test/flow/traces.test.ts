@@ -19,7 +19,7 @@ function settings({ url }: Collector, more: Record<string, string> = {}) {
   return { OTEL_EXPORTER_OTLP_ENDPOINT: url, ...more };
 }
 
-test("one message's way is one trace, from acceptance to the last webhook, and its request links to it", async () => {
+test("a message's way from acceptance to its last webhook is one trace, linked from its request's", async () => {
   await using collector = await startCollector();
   await using receiver = await startReceiver();
   await using world = await startSending({
@@ -59,7 +59,7 @@ test("one message's way is one trace, from acceptance to the last webhook, and i
   assert.equal(collector.headers[0]?.["path"], "/v1/traces");
 });
 
-test("no span holds a text, a whole number, a key, a secret or an address of a receiver", async () => {
+test("no span holds a text, a full number, a key, a secret or a receiver's address", async () => {
   await using collector = await startCollector();
   await using receiver = await startReceiver();
   await using world = await startSending({ api: { settings: settings(collector) } });
@@ -76,7 +76,7 @@ test("no span holds a text, a whole number, a key, a secret or an address of a r
     assert.ok(!all.includes(secret), `spans hold ${secret}`);
 });
 
-test("a traceparent without a valid key is ignored, and so is one that is malformed", async () => {
+test("a traceparent is ignored if it is malformed or comes without a valid key", async () => {
   await using collector = await startCollector();
   await using api = await startApi({ settings: settings(collector) });
   const headers = { traceparent: TRACEPARENT };
@@ -96,7 +96,7 @@ test("a traceparent without a valid key is ignored, and so is one that is malfor
   assert.deepEqual(readTraceparent(TRACEPARENT), CALLER);
 });
 
-test("with a share of 0 nothing is exported, whatever the caller's flag says", async () => {
+test("with a sampling share of 0 nothing is exported, whatever the caller's flag says", async () => {
   await using collector = await startCollector();
   {
     const share = { OTEL_TRACES_SAMPLER_ARG: "0" };
@@ -108,7 +108,7 @@ test("with a share of 0 nothing is exported, whatever the caller's flag says", a
   assert.deepEqual(collector.bodies, []);
 });
 
-test("what has gathered is exported on stop", async () => {
+test("collected spans are exported on stop", async () => {
   await using collector = await startCollector();
   {
     await using api = await startApi({ settings: settings(collector) });
@@ -118,7 +118,7 @@ test("what has gathered is exported on stop", async () => {
   assert.ok(collector.spans.some(({ name }) => name === "POST /v1/messages"));
 });
 
-test("a collector that is away or refuses stops nobody, and what is lost is counted", async () => {
+test("a collector that is away or refuses holds up nothing, and lost spans are counted", async () => {
   await using refusing = await startCollector(503);
   for (const url of [refusing.url, "http://127.0.0.1:1"]) {
     await using api = await startApi({ settings: { OTEL_EXPORTER_OTLP_ENDPOINT: url } });
@@ -137,7 +137,7 @@ async function lost(api: Parameters<typeof scrape>[0]): Promise<void> {
   });
 }
 
-test("spans beyond the bound, and those that a stop cannot deliver, are dropped and counted", async () => {
+test("spans beyond the limit, and those undelivered at a stop, are dropped and counted", async () => {
   const metrics = createMetrics();
   const resource = { "service.name": "test" };
   const exporter = spanExport({

@@ -50,7 +50,7 @@ after(async () => {
   await db[Symbol.asyncDispose]();
 });
 
-test("two nodes that start at once on the schema of before bring it up to date once, and what is in it works", async () => {
+test("two nodes that start at once on the previous schema upgrade it once, and its data still works", async () => {
   const applied = await db.query<{ name: string }>(sql`
     select name from migrations where name <> ${LATER} order by name`);
   assert.deepEqual(
@@ -60,7 +60,7 @@ test("two nodes that start at once on the schema of before bring it up to date o
   for (const node of nodes) await isDelivered(node, await send(node));
 });
 
-test("the partitions of now are made before there is any traffic", () => {
+test("the current partitions exist before there is any traffic", () => {
   assert.equal(partitions.made, partitions.missing);
 });
 
@@ -72,7 +72,7 @@ test("nodes go on accepting and sending while the next release expands the schem
   for (const node of nodes) await isDelivered(node, await send(node));
 });
 
-test("a node does not start on the schema of a later release, and says so", async () => {
+test("a node refuses to start on the schema of a later release, and says so", async () => {
   await using later = await testDatabase();
   await later.query(sql`insert into migrations (name) values (${LATER})`);
 
@@ -82,7 +82,7 @@ test("a node does not start on the schema of a later release, and says so", asyn
   );
 });
 
-test("who loses the database while it waits to migrate is told that it is away", async () => {
+test("losing the database while waiting to migrate is reported as the database being away", async () => {
   await using other = await testDatabase({ isEmpty: true });
 
   await onClient(other, async (holder) => {
@@ -98,7 +98,7 @@ test("who loses the database while it waits to migrate is told that it is away",
   });
 });
 
-test("a migration that fails for what the database lacks just now is called no fault of the migration", async () => {
+test("a temporary failure such as a lock timeout is not blamed on the migration", async () => {
   await using other = await testDatabase({ isEmpty: true });
   const url = new URL(other.url);
   url.searchParams.set("options", "-c lock_timeout=100");

@@ -33,7 +33,7 @@ test("a forbidden callback address is refused when the message is sent, and noth
   assert.deepEqual(canary.connections, []);
 });
 
-test("the service's own database is no callback address", async () => {
+test("the service's own database is not allowed as a callback address", async () => {
   await using api = await startApi();
   const { port } = new URL(api.db.url);
 
@@ -44,7 +44,7 @@ test("the service's own database is no callback address", async () => {
   assert.equal(answer.json().error.details[0].code, "CALLBACK_URL_FORBIDDEN");
 });
 
-test("a worker never connects to a forbidden address, and the delivery ends forbidden, replayable", async () => {
+test("a worker never connects to a forbidden address; the delivery ends as forbidden, replayable", async () => {
   await using canary = await startCanary();
   await using dns = await startDnsServer(hostileZone);
   await using world = await webhookWorld();
@@ -62,7 +62,7 @@ test("a worker never connects to a forbidden address, and the delivery ends forb
   assert.deepEqual(canary.connections, []);
 });
 
-test("the test button refuses what the worker refuses", async () => {
+test("the test button refuses the same addresses as the worker", async () => {
   await using canary = await startCanary();
   await using dns = await startDnsServer(hostileZone);
   await using world = await webhookWorld();

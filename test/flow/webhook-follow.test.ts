@@ -46,7 +46,7 @@ async function follow({ db, secrets, accountId }: WebhookWorld) {
   };
 }
 
-test("a follower sees every change of status, with and without a callback address, in order and signed by the time of the database", async () => {
+test("a follower sees every change of status, with or without a callback address, in order and signed by the database's clock", async () => {
   await using world = await webhookWorld();
   const [secret] = (await world.signingSecrets()) as [string];
   await using follower = await follow(world);
@@ -78,7 +78,7 @@ test("a follower sees every change of status, with and without a callback addres
   );
 });
 
-test("whoever follows has received a webhook with the first event, and not before", async () => {
+test("an account counts as having received a webhook once an event was followed, not before", async () => {
   await using world = await webhookWorld();
   await using follower = await follow(world);
   const messageId = await world.message({ url: null });
@@ -100,7 +100,7 @@ test("once nobody follows an account any more, nothing is written for followers"
   assert.deepEqual(await world.db.query(sql`select message_id from followed_events`), []);
 });
 
-test("a transaction that commits after a later one is not passed over", async () => {
+test("an event whose transaction commits after a later one is not skipped", async () => {
   await using world = await webhookWorld();
   const [slow, fast] = [await world.message({ url: null }), await world.message({ url: null })];
   await using follower = await follow(world);
@@ -129,7 +129,7 @@ test("a transaction that commits after a later one is not passed over", async ()
   );
 });
 
-test("an event is seen whose transaction has a number that was over before a crash", async () => {
+test("an event with a transaction number from before a crash is seen", async () => {
   await using world = await webhookWorld();
   const messageId = await world.message({ url: null });
   await world.move(messageId, "SENT");
@@ -146,7 +146,7 @@ test("an event is seen whose transaction has a number that was over before a cra
   );
 });
 
-test("a look reads no more of what is kept for other followers, where it was planned for any values", async () => {
+test("under a generic plan, a follower reads no more if many events are kept for others", async () => {
   await using world = await webhookWorld();
   const other = await world.newAccount();
   const messageId = await world.message({ url: null });
@@ -260,7 +260,7 @@ async function listen({ db, secrets, accountId }: WebhookWorld, url: string) {
   });
 }
 
-test("a receiver that is slow gets every event all the same, each signed when it is forwarded", async () => {
+test("a slow receiver still gets every event, each signed when it is forwarded", async () => {
   await using receiver = await startReceiver(() => "hold");
   await using world = await webhookWorld();
   await using listening = await listen(world, receiver.url);
@@ -282,7 +282,7 @@ test("a receiver that is slow gets every event all the same, each signed when it
   assert.ok(others.every((seconds) => seconds >= first + 600));
 });
 
-test("what still waits for the receiver when listening is stopped is shown as not forwarded", async () => {
+test("events still waiting for the receiver when listening stops are shown as not forwarded", async () => {
   await using receiver = await startReceiver(() => "hold");
   await using world = await webhookWorld();
   const listening = await listen(world, receiver.url);
@@ -303,7 +303,7 @@ test("what still waits for the receiver when listening is stopped is shown as no
   assert.equal(errors.filter((error) => error === null).length, 32);
 });
 
-test("a follower that did not read while another renewed is told that events may be missing", async () => {
+test("a follower that stopped reading while another renewed is told that events may be missing", async () => {
   await using world = await webhookWorld();
   const stopping = new AbortController();
   const { db, secrets, accountId } = world;

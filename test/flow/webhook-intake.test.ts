@@ -65,7 +65,7 @@ async function provenWorld() {
   return { world, receiver, messageId, step, [Symbol.asyncDispose]: () => all.disposeAsync() };
 }
 
-test("a webhook to a receiver known to be fast is leased at birth, and needs no claim", async () => {
+test("a webhook to a receiver known to be fast is leased on creation, and needs no claim", async () => {
   await using proven = await provenWorld();
   const { world, receiver, messageId, step } = proven;
 
@@ -111,7 +111,7 @@ test("the next event of a message waits for the one in flight, and follows it at
   );
 });
 
-test("no event is leased at birth while an earlier one of its message waits", async () => {
+test("no event is leased on creation while an earlier one of its message waits", async () => {
   await using world = await webhookWorld();
   const url = "http://127.0.0.1:1/hook";
   const messageId = await world.message({ url });
@@ -134,7 +134,7 @@ test("no event is leased at birth while an earlier one of its message waits", as
   assert.equal(woken.length, 1, "nobody has the one before, whose end would wake the lane");
 });
 
-test("a webhook to a receiver that nothing is known of waits for a claim", async () => {
+test("a webhook to an unknown receiver waits for a claim", async () => {
   await using world = await webhookWorld();
   const { loop } = world.worker(FOR_EVER);
   await using receiver = await startReceiver(() => "hold");
@@ -151,7 +151,7 @@ test("a webhook to a receiver that nothing is known of waits for a claim", async
   await world.left(0);
 });
 
-test("places kept for transactions that failed are free again", async () => {
+test("slots reserved by failed transactions become free again", async () => {
   await using proven = await provenWorld();
   const { world, receiver, step } = proven;
 
@@ -166,7 +166,7 @@ test("places kept for transactions that failed are free again", async () => {
   receiver.release(200);
 });
 
-test("a node that stops gives back what was leased to it at birth and has not begun", async () => {
+test("a node that stops gives back webhooks leased to it on creation that it has not begun", async () => {
   await using world = await webhookWorld();
   const worker = world.worker(FOR_EVER);
   await using receiver = await provenReceiver(world);

@@ -23,7 +23,7 @@ function addressesOf(port: number, count: number): string[] {
   return Array.from({ length: count }, (_, n) => `http://127.0.7.${n + 1}:${port}/hook`);
 }
 
-test("forty hosts that swallow everything do not delay a receiver that is known to be healthy", async () => {
+test("forty unresponsive hosts do not delay a receiver known to be healthy", async () => {
   await using silent = await startReceiver(() => "hold", "0.0.0.0");
   await using world = await webhookWorld();
   const worker = world.worker({ deadlineMs: FOR_EVER_MS });
@@ -39,7 +39,7 @@ test("forty hosts that swallow everything do not delay a receiver that is known 
   silent.release(200);
 });
 
-test("a node that has just started knows the receivers that others found healthy, whatever dead ones wait", async () => {
+test("a newly started node knows which receivers others found healthy, however many dead ones wait", async () => {
   await using silent = await startReceiver(() => "hold", "0.0.0.0");
   await using world = await webhookWorld();
   const former = world.worker({ deadlineMs: FOR_EVER_MS });
@@ -56,7 +56,7 @@ test("a node that has just started knows the receivers that others found healthy
   silent.release(200);
 });
 
-test("five accounts together leave half of all slots to receivers that are known to be healthy", async () => {
+test("five accounts together leave half of all slots to receivers known to be healthy", async () => {
   await using silent = await startReceiver(() => "hold", "0.0.0.0");
   await using world = await webhookWorld();
   const worker = world.worker({ deadlineMs: FOR_EVER_MS });
@@ -74,7 +74,7 @@ test("five accounts together leave half of all slots to receivers that are known
   silent.release(200);
 });
 
-test("a new host name per message gains an account no more than its share", async () => {
+test("using a new host name per message gives an account no more than its share", async () => {
   await using silent = await startReceiver(() => "hold", "0.0.0.0");
   await using world = await webhookWorld();
   world.worker({ deadlineMs: FOR_EVER_MS });
@@ -92,7 +92,7 @@ test("a new host name per message gains an account no more than its share", asyn
   silent.release(200);
 });
 
-test("an account with more lanes than a node keeps in mind does not keep another account's receiver waiting", async () => {
+test("an account with more lanes than a node remembers does not delay another account's receiver", async () => {
   await using silent = await startReceiver(() => "hold", "0.0.0.0");
   await using world = await webhookWorld();
   const { loop } = world.worker({ deadlineMs: FOR_EVER_MS });
@@ -132,7 +132,7 @@ test("a receiver does not wait for the backlogs of two others at its host name",
   assert.ok((backlog?.count ?? 0) > 200, `${backlog?.count} wait`);
 });
 
-test("a backlog of retries released at once leaves slots that only first attempts may use", async () => {
+test("a backlog of retries released at once leaves the slots reserved for first attempts", async () => {
   await using busy = await startReceiver(() => "hold", "0.0.0.0");
   await using world = await webhookWorld();
   const worker = world.worker({ deadlineMs: FOR_EVER_MS });
@@ -164,7 +164,7 @@ test("a backlog of retries released at once leaves slots that only first attempt
   busy.release(200);
 });
 
-test("more lanes than one turn looks at are all served", async () => {
+test("more lanes than one pass examines are all served", async () => {
   await using receiver = await startReceiver(() => 200, "0.0.0.0");
   await using world = await webhookWorld();
   const urls = Array.from({ length: 700 }, (_, n) => {

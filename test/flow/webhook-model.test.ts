@@ -41,7 +41,7 @@ const steps = fc.array(
   { minLength: 5, maxLength: 25 },
 );
 
-test("in no order of claims, answers, crashes and replays does a lane lose, double or mix up a delivery", async () => {
+test("no order of claims, answers, crashes and replays makes a lane lose, repeat or mix up a delivery", async () => {
   await using world = await webhookWorld();
   await fc.assert(
     fc.asyncProperty(steps, async (sequence) => {

@@ -39,7 +39,7 @@ function wish({ accountId }: WebhookWorld) {
   return { accountId, since: LONG_AGO, actor: "test", now: systemClock.now() };
 }
 
-test("replaying one that still waits brings it forward, and makes no second delivery", async () => {
+test("replaying a waiting delivery brings it forward, and creates no second one", async () => {
   await using receiver = await startReceiver(({ headers }) =>
     headers["x-sms-attempt"] === "1" ? 500 : 200,
   );
@@ -69,7 +69,7 @@ test("replaying one that still waits brings it forward, and makes no second deli
   );
 });
 
-test("one brought forward counts as waiting in its replay until it has ended, and outlives a stop of it", async () => {
+test("a delivery brought forward is waiting in its replay until it ends, even if the replay is stopped", async () => {
   await using receiver = await startReceiver();
   await using world = await webhookWorld();
   const { accountId } = world;
@@ -97,7 +97,7 @@ test("one brought forward counts as waiting in its replay until it has ended, an
   );
 });
 
-test("replaying one whose POST is under way is refused, and posts it no second time beside it", async () => {
+test("replaying a delivery whose POST is in flight is refused, and posts it no second time", async () => {
   await using receiver = await startReceiver(() => "hold");
   await using other = await startReceiver();
   await using world = await webhookWorld();
@@ -140,7 +140,7 @@ function shut({ lanes }: Worker, accountId: string, url: string): bigint {
   return lane;
 }
 
-test("a replay to a host that is only probed is tried at once, whoever wished for it", async () => {
+test("a replay to a host that is only probed is tried at once, whoever requested it", async () => {
   await using receiver = await startReceiver();
   await using world = await webhookWorld();
   await using worker = world.worker();
@@ -154,7 +154,7 @@ test("a replay to a host that is only probed is tried at once, whoever wished fo
   await world.left(0);
 });
 
-test("a test event that is delivered ends the waiting for a host that is only probed", async () => {
+test("a delivered test event ends the wait for a host that is only probed", async () => {
   await using receiver = await startReceiver();
   await using world = await webhookWorld();
   await using worker = world.worker();
@@ -174,7 +174,7 @@ test("a test event that is delivered ends the waiting for a host that is only pr
   assert.notEqual(lanes.healthOf(lane), "open");
 });
 
-test("a test event is dated by the database's clock, whatever that of the node says", async () => {
+test("a test event is dated by the database's clock, even if the node's is wrong", async () => {
   await using receiver = await startReceiver();
   await using world = await webhookWorld();
   const { accountId, db, secrets } = world;
@@ -193,7 +193,7 @@ test("a test event is dated by the database's clock, whatever that of the node s
   assert.ok(verifyWebhook(body, headers, secret));
 });
 
-test("the same key is one replay, two keys are two, each on record with its actor", async () => {
+test("one key is one replay, two keys are two, each audited with its actor", async () => {
   await using receiver = await startReceiver();
   await using world = await webhookWorld();
   const [messageId] = (await exhausted(world, 1, receiver.url)) as [string];
@@ -217,7 +217,7 @@ test("the same key is one replay, two keys are two, each on record with its acto
   ]);
 });
 
-test("a replay wished for while an attempt is being recorded counts on from it", async () => {
+test("a replay requested while an attempt is being recorded continues its count", async () => {
   await using world = await webhookWorld();
   const { db, accountId } = world;
   const [messageId] = (await world.sent(1, { url: "http://127.0.0.1:9/", attempts: 3 })) as [
@@ -244,7 +244,7 @@ test("a replay wished for while an attempt is being recorded counts on from it",
   assert.deepEqual(queued, { attempts: 4 });
 });
 
-test("a replay waits for whoever is adding an event to its message, lest both are sent at once", async () => {
+test("a replay waits while an event is added to its message, so that the two are not sent at once", async () => {
   await using world = await webhookWorld();
   const [messageId] = (await exhausted(world, 1, "http://127.0.0.1:9/")) as [string];
   const wished = { deliveryId: eventId(messageId, 2), actor: "test", now: systemClock.now() };
@@ -261,7 +261,7 @@ test("a replay waits for whoever is adding an event to its message, lest both ar
   assert.equal((await replaying).outcome, "replayed");
 });
 
-test("a replay is no first attempt, also where those before it are kept no longer: it waits for no other event", async () => {
+test("a replay never counts as a first attempt, even if earlier attempts were deleted: it waits for no event", async () => {
   await using world = await webhookWorld();
   const [messageId] = (await exhausted(world, 1, "http://127.0.0.1:9/")) as [string];
   await world.db.query(sql`truncate webhook_attempts`);
@@ -273,7 +273,7 @@ test("a replay is no first attempt, also where those before it are kept no longe
   assert.deepEqual(queued, { is_first: false });
 });
 
-test("one that was attempted as often as can be counted is replayed, and holds up nobody", async () => {
+test("a delivery whose attempt counter is at its maximum can be replayed, and blocks no other", async () => {
   await using world = await webhookWorld();
   await using receiver = await startReceiver();
   const [messageId] = (await exhausted(world, 1, receiver.url)) as [string];
@@ -287,7 +287,7 @@ test("one that was attempted as often as can be counted is replayed, and holds u
   await receiver.arrived(2);
 });
 
-test("a delivery of another account, an unknown one and one too old are not replayed", async () => {
+test("a delivery that is unknown, too old or of another account is not replayed", async () => {
   await using world = await webhookWorld();
   const [messageId] = (await exhausted(world, 1, "http://127.0.0.1:1/hook")) as [string];
   const deliveryId = eventId(messageId, 2);
@@ -307,7 +307,7 @@ test("a delivery of another account, an unknown one and one too old are not repl
   await world.left(0);
 });
 
-test("of several that are selected, one named twice counts once, those of another account and those too old are left out", async () => {
+test("of selected deliveries, duplicates count once; those too old or of another account are left out", async () => {
   await using world = await webhookWorld();
   const [messageId] = (await exhausted(world, 1, "http://127.0.0.1:1/hook")) as [string];
   const { db, accountId } = world;
@@ -325,7 +325,7 @@ test("of several that are selected, one named twice counts once, those of anothe
   assert.deepEqual(await select({ accountId, now }), [1, 1]);
 });
 
-test("everything exhausted is counted, queued page by page, and delivered; a second wish finds nothing", async () => {
+test("all exhausted deliveries are counted, queued in pages and delivered; a second request finds none", async () => {
   await using receiver = await startReceiver();
   await using world = await webhookWorld();
   await exhausted(world, 1_100, receiver.url);
@@ -358,7 +358,7 @@ test("everything exhausted is counted, queued page by page, and delivered; a sec
   assert.deepEqual(numbers, new Set(["8"]), "attempts count on");
 });
 
-test("what is exhausted after a bulk replay was asked for is not part of it", async () => {
+test("deliveries exhausted after a bulk replay was requested are not part of it", async () => {
   await using world = await webhookWorld();
   const [before] = await exhausted(world, 1, "http://127.0.0.1:1/hook");
   await world.db.query(sql`update webhook_attempts set at = at - interval '1 s'`);
@@ -371,7 +371,7 @@ test("what is exhausted after a bulk replay was asked for is not part of it", as
   assert.deepEqual(queued, [{ message_id: before }]);
 });
 
-test("a bulk replay that cannot go on holds up no other", async () => {
+test("a bulk replay that cannot continue blocks no other", async () => {
   await using world = await webhookWorld();
   await exhausted(world, 2, "http://127.0.0.1:1/hook");
   const earlier = new Date(systemClock.now().getTime() - 60_000);
@@ -386,7 +386,7 @@ test("a bulk replay that cannot go on holds up no other", async () => {
   assert.deepEqual(queued, [{ replay_id: sound.replayId }]);
 });
 
-test("a bulk replay whose process died is taken up where it stopped", async () => {
+test("a bulk replay whose process died is resumed where it stopped", async () => {
   await using world = await webhookWorld();
   await exhausted(world, 700, "http://127.0.0.1:1/hook");
   const { replayId } = await startBulkReplay(world.db, wish(world));
@@ -404,7 +404,7 @@ test("a bulk replay whose process died is taken up where it stopped", async () =
   assert.deepEqual(rows, [{ replay_id: replayId }]);
 });
 
-test("a bulk replay ends with the ten thousandth, whatever is left", async () => {
+test("a bulk replay ends after ten thousand deliveries, however many are left", async () => {
   await using world = await webhookWorld();
   await exhausted(world, 2, "http://127.0.0.1:1/hook");
   const { replayId } = await startBulkReplay(world.db, wish(world));
@@ -416,7 +416,7 @@ test("a bulk replay ends with the ten thousandth, whatever is left", async () =>
   await world.left(1);
 });
 
-test("a bulk replay that another process is at is no work for this one", async () => {
+test("a bulk replay that another process is working on is skipped", async () => {
   await using world = await webhookWorld();
   await exhausted(world, 1, "http://127.0.0.1:1/hook");
   await startBulkReplay(world.db, wish(world));
@@ -432,7 +432,7 @@ test("a bulk replay that another process is at is no work for this one", async (
   assert.deepEqual([beside, alone], [0, 1]);
 });
 
-test("a replay that is stopped leaves out what has not begun, keeps what is between attempts or was interrupted, and queues no more", async () => {
+test("stopping a replay drops deliveries not yet begun, keeps those tried or interrupted, and queues no more", async () => {
   await using world = await webhookWorld();
   await exhausted(world, 700, "http://127.0.0.1:1/hook");
   const { replayId } = await startBulkReplay(world.db, wish(world));
@@ -456,7 +456,7 @@ test("a replay that is stopped leaves out what has not begun, keeps what is betw
   assert.equal(await countExhausted(world.db, wish(world)), 698);
 });
 
-test("what a replay tried and was stopped before it ended can be replayed again", async () => {
+test("a delivery tried by a replay that was stopped can be replayed again", async () => {
   await using world = await webhookWorld();
   await exhausted(world, 1, "http://127.0.0.1:1/hook");
   await world.db.query(sql`
@@ -466,7 +466,7 @@ test("what a replay tried and was stopped before it ended can be replayed again"
   assert.equal(await countExhausted(world.db, wish(world)), 1);
 });
 
-test("what is under way when its replay is stopped goes on, and counts", async () => {
+test("a delivery in flight when its replay is stopped continues, and counts", async () => {
   await using receiver = await startReceiver(() => "hold");
   await using world = await webhookWorld();
   await exhausted(world, 1, receiver.url);

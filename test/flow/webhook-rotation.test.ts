@@ -43,7 +43,7 @@ function verifiedBy({ body, headers }: Received, secrets: string[]) {
 }
 
 for (const hours of [24, 72]) {
-  test(`after a rotation with ${hours} hours both secrets sign, and after them only the new one, on retries too`, async () => {
+  test(`after a rotation with ${hours} hours of overlap both secrets sign, then only the new one, on retries too`, async () => {
     await using receiver = await startReceiver(() => 500);
     await using world = await webhookWorld();
     const [old] = (await world.signingSecrets()) as [string];
@@ -68,7 +68,7 @@ for (const hours of [24, 72]) {
   });
 }
 
-test("a secret that is dropped signs nothing after the next claim, on every node", async () => {
+test("a dropped secret signs nothing after the next claim, on any node", async () => {
   await using receiver = await startReceiver(() => "hold");
   await using world = await webhookWorld();
   const [old] = (await world.signingSecrets()) as [string];
@@ -88,7 +88,7 @@ test("a secret that is dropped signs nothing after the next claim, on every node
   assert.equal(rotated?.previous, null);
 });
 
-test("a second rotation while two secrets live drops the oldest, when that is confirmed", async () => {
+test("a second rotation while two secrets are live drops the oldest, if that is confirmed", async () => {
   await using receiver = await startReceiver();
   await using world = await webhookWorld();
   const [first] = (await world.signingSecrets()) as [string];

@@ -10,7 +10,7 @@ import { webhookWorld } from "../support/webhook-world.ts";
 const SECONDS = [5, 30, 300, 1_800, 7_200, 21_600];
 const HOSTS = sql`array(select host_key from webhook_deliveries)`;
 
-test("a delivery that always fails is tried 7 times on the schedule, then ends exhausted and stays shown", async () => {
+test("a delivery that always fails is tried 7 times on the schedule, then ends exhausted and stays listed", async () => {
   await using receiver = await startReceiver(() => 503);
   await using world = await webhookWorld();
   world.worker();
@@ -64,7 +64,7 @@ test("410 ends one delivery, and the next event of the message is still delivere
   );
 });
 
-test("Retry-After lengthens the wait up to twice, and a redirect is a failure that nobody follows", async () => {
+test("Retry-After extends the wait up to twofold, and a redirect is a failure and not followed", async () => {
   await using elsewhere = await startReceiver();
   await using receiver = await startReceiver(() => ({
     status: 307,
@@ -85,7 +85,7 @@ test("Retry-After lengthens the wait up to twice, and a redirect is a failure th
   assert.deepEqual(elsewhere.received, []);
 });
 
-test("an attempt interrupted three times in a row ends the delivery, without a fourth, and each that is found is counted", async () => {
+test("three interruptions in a row end the delivery without a fourth attempt, and each one found is counted", async () => {
   await using receiver = await startReceiver();
   await using world = await webhookWorld();
   await world.sent(1, { url: receiver.url });
@@ -117,7 +117,7 @@ test("an attempt interrupted three times in a row ends the delivery, without a f
   assert.deepEqual(receiver.received, []);
 });
 
-test("interruptions on both sides of an attempt that was recorded are not in a row", async () => {
+test("interruptions before and after a recorded attempt are not in a row", async () => {
   await using receiver = await startReceiver(() => 500);
   await using world = await webhookWorld();
   await world.sent(1, { url: receiver.url });
@@ -143,7 +143,7 @@ test("interruptions on both sides of an attempt that was recorded are not in a r
   );
 });
 
-test("a delivery that ends by interruptions is counted as exhausted, and told to who watches", async () => {
+test("a delivery ended by interruptions is counted as exhausted, and reported to watchers", async () => {
   await using world = await webhookWorld();
   const [messageId] = (await world.sent(1, { url: "http://127.0.0.1:9/" })) as [string];
   const { db, accountId } = world;
@@ -171,7 +171,7 @@ test("a delivery that ends by interruptions is counted as exhausted, and told to
   assert.deepEqual(counted, [{ now_is: "webhook_exhausted", count: 1 }]);
 });
 
-test("a delivery whose event is gone ends, with an attempt that says so", async () => {
+test("a delivery whose event was deleted ends, with an attempt that says so", async () => {
   await using receiver = await startReceiver();
   await using world = await webhookWorld();
   await world.sent(1, { url: receiver.url });
@@ -185,7 +185,7 @@ test("a delivery whose event is gone ends, with an attempt that says so", async 
   ]);
 });
 
-test("what an account's damaged secret keeps from being signed waits, and other accounts do not", async () => {
+test("webhooks of an account whose secret is damaged wait, and other accounts are unaffected", async () => {
   await using receiver = await startReceiver();
   await using world = await webhookWorld();
   const other = await world.newAccount();
@@ -206,7 +206,7 @@ test("what an account's damaged secret keeps from being signed waits, and other 
   assert.equal((await world.attempts()).length, 1);
 });
 
-test("what has waited a day for a host that is only probed ends exhausted", async () => {
+test("a delivery that has waited a day for a host that is only probed ends exhausted", async () => {
   await using silent = await startReceiver(() => "hold");
   await using world = await webhookWorld();
   await world.sent(12, { url: silent.url });
@@ -221,7 +221,7 @@ test("what has waited a day for a host that is only probed ends exhausted", asyn
   assert.ok(ended.some((each) => each.error_class === "host_open"));
 });
 
-test("what is being tried when its day of waiting is over is left to who tries it", async () => {
+test("an attempt in progress when the day of waiting ends is not given up under its worker", async () => {
   await using world = await webhookWorld();
   await world.sent(1, { url: "http://127.0.0.1:9/" });
   await claim(world.db, true);
@@ -235,7 +235,7 @@ test("what is being tried when its day of waiting is over is left to who tries i
   assert.deepEqual(await world.attempts(), []);
 });
 
-test("a node's clock that is wrong, and set ahead amid an attempt, leaves its signature in time and its record right", async () => {
+test("a wrong node clock, even set ahead during an attempt, spoils neither the signature's time nor the record", async () => {
   await using receiver = await startReceiver(() => "hold");
   await using world = await webhookWorld();
   let aheadMs = 0;
@@ -286,7 +286,7 @@ test("an exhausted delivery that is replayed gets the whole schedule again", asy
   assert.ok(delivery.tried.slice(7).every(({ replay_id }) => replay_id === delivery.replayId));
 });
 
-test("a backlog of retries goes on without a walk, though each message has two of them", async () => {
+test("a backlog with two retries per message proceeds without waiting for the next scan", async () => {
   await using receiver = await startReceiver();
   await using world = await webhookWorld();
   const messageIds = await world.sent(20, { url: receiver.url, attempts: 1 });

@@ -17,7 +17,7 @@ import { type Received, startReceiver } from "../support/receiver.ts";
 import { startSending } from "../support/sending.ts";
 import { type WebhookWorld, webhookWorld } from "../support/webhook-world.ts";
 
-test("every change of status reaches the receiver once, in order, with the promised headers", async () => {
+test("every change of status reaches the receiver once, in order, with the documented headers", async () => {
   await using receiver = await startReceiver();
   await using world = await startSending();
 
@@ -50,7 +50,7 @@ test("every change of status reaches the receiver once, in order, with the promi
   assert.equal(receiver.received.length, 2);
 });
 
-test("a message without a callback address makes no webhook", async () => {
+test("a message without a callback address creates no webhook", async () => {
   await using receiver = await startReceiver();
   await using world = await startSending();
 
@@ -62,7 +62,7 @@ test("a message without a callback address makes no webhook", async () => {
   assert.ok(received.every(({ body }) => !body.toString().includes(quiet.messageId)));
 });
 
-test("a real delivery is verified by the published library and the SDK, and no changed octet is", async () => {
+test("the published library and the SDK verify a real delivery, and reject it with any octet changed", async () => {
   await using receiver = await startReceiver();
   await using world = await webhookWorld();
   world.worker();
@@ -80,7 +80,7 @@ test("a real delivery is verified by the published library and the SDK, and no c
   assert.throws(() => verifyWebhook(changed, received.headers, secret));
 });
 
-test("attempts and replays carry the same octets and id, a number that counts on, and a new signature", async () => {
+test("attempts and replays carry the same octets and id, a rising attempt number, and a new signature", async () => {
   await using receiver = await startReceiver(({ headers }) =>
     headers["x-sms-attempt"] === "1" ? 500 : 200,
   );
@@ -132,7 +132,7 @@ test("the history of a message shows its webhooks and their attempts", async () 
   });
 });
 
-test("a webhook that was delivered stays so in the history, while it is replayed and where that fails", async () => {
+test("a delivered webhook stays delivered in the history during a replay and if that fails", async () => {
   await using world = await webhookWorld();
   const { db, accountId } = world;
   const [messageId] = (await world.sent(1, { url: "http://127.0.0.1:9/" })) as [string];
@@ -156,7 +156,7 @@ test("a webhook that was delivered stays so in the history, while it is replayed
   assert.deepEqual([delivered, replayed, failed], ["delivered", "delivered", "delivered"]);
 });
 
-test("a webhook that ends while it is looked at is seen, whichever look comes first", async () => {
+test("a webhook that ends between two reads is found, whichever comes first", async () => {
   await using world = await webhookWorld();
   const { accountId } = world;
   const [first, second] = (await world.sent(2, { url: "http://127.0.0.1:9/" })) as [string, string];
@@ -192,7 +192,7 @@ function endedBetween({ db, accountId }: WebhookWorld, messageId: string): Query
   };
 }
 
-test("deliveries of before a time are those whose status changed before it, though the message's clock was ahead", async () => {
+test("deliveries before a time are those whose status changed before it, even if the message's clock was ahead", async () => {
   await using world = await webhookWorld();
   const { db, accountId } = world;
   await world.sent(1, { url: "http://127.0.0.1:1/hook" });
