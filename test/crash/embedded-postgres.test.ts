@@ -18,7 +18,7 @@ before(async () => {
 });
 after(() => folder[Symbol.asyncDispose]());
 
-test("PostgreSQL killed under load comes back with every commit and no other", async () => {
+test("PostgreSQL killed under load comes back with exactly the committed transactions", async () => {
   await using load = new AsyncDisposableStack();
   {
     await using first = await folder.start();
@@ -51,7 +51,7 @@ test("the PostgreSQL of a killed service is taken over by the next start", async
   assert.deepEqual(await ask(next.url, "delete from kept returning value"), [{ value: 2 }]);
 });
 
-test("a crash does not hinder the start when another program has got the dead one's pid", async () => {
+test("after a crash, a start succeeds even if another program has the dead PostgreSQL's pid", async () => {
   const file = join(folder.path, "postgresql", "postmaster.pid");
   let owner;
   {

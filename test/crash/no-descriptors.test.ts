@@ -7,7 +7,7 @@ import { eventually } from "../support/eventually.ts";
 import { testDatabase } from "../support/postgres.ts";
 import { startService } from "../support/process.ts";
 
-test("a service whose descriptors strangers used up serves whom it has, and everybody once they are gone", async (t) => {
+test("a service out of file descriptors still serves open connections, and new ones once some are free", async (t) => {
   await using db = await testDatabase();
   await using service = await startService(db.url, {}, { openFiles: 120 });
   const { hostname, port } = new URL(service.url);

@@ -54,7 +54,7 @@ async function kill(sender: ServiceProcess): Promise<void> {
   await sender.exited;
 }
 
-test("a sender killed before the carrier answers, or before its submit left, loses nothing and hides nothing", async () => {
+test("a sender killed before the carrier answers, or before it submits, loses no message and records each doubt", async () => {
   await using run = await world({ answer: "never" }, { rate: 20 });
   const { db, smsc, api } = run;
   await acceptMany(api, 20);
@@ -81,7 +81,7 @@ test("a sender killed before the carrier answers, or before its submit left, los
   await assertSound(db);
 });
 
-test("with in_doubt = fail, what a killed sender held fails and is refunded, and is never sent twice", async () => {
+test("with in_doubt = fail, messages in doubt after a kill fail, are refunded, and are never sent twice", async () => {
   await using run = await world({ answer: "never" }, { in_doubt: "fail" });
   const { db, smsc, api } = run;
   await acceptMany(api, 5);
@@ -98,7 +98,7 @@ test("with in_doubt = fail, what a killed sender held fails and is refunded, and
   await assertSound(db);
 });
 
-test("a receipt that was not answered before the crash is repeated, and changes a message once", async () => {
+test("a receipt not answered before the crash is repeated, and changes a message once", async () => {
   const clock = manualClock();
   await using run = await world({ clock, receipts: { delayMs: 200 } });
   const { db, smsc, api } = run;
@@ -146,7 +146,7 @@ async function receiptsOf(db: TestDatabase): Promise<boolean[][]> {
   return rows.map(({ applied }) => applied);
 }
 
-test("a sender killed before it stored the carrier's answer leaves a doubt, and the receipt that comes meanwhile is parked", async () => {
+test("a sender killed before it stores the carrier's answer leaves a doubt, and the receipt meanwhile is parked", async () => {
   await using run = await world({});
   const { db, smsc, api } = run;
   await using first = await startService(db.url, { ROLES: "sender" });
@@ -176,7 +176,7 @@ test("a sender killed before it stored the carrier's answer leaves a doubt, and 
   await assertSound(db);
 });
 
-test("a stop signal lets answers in, unbinds, gives back what has not left, and leaves no doubt", async () => {
+test("a stopped sender awaits answers, unbinds, gives back unsent messages, and leaves no doubt", async () => {
   await using run = await world({ answer: { afterMs: 300, reply: "accept" } }, { window: 5 });
   const { db, smsc, api } = run;
   await acceptMany(api, 30);
@@ -201,7 +201,7 @@ test("a stop signal lets answers in, unbinds, gives back what has not left, and 
   await assertSound(db);
 });
 
-test("a sender that slept past its lease submits nothing more of what others have taken over", async () => {
+test("a sender that slept past its lease submits nothing that others have taken over", async () => {
   await using run = await world({ answer: "never" }, { response_timeout: "5s", rate: 1 });
   const { db, smsc, api } = run;
   await using clock = await leapingClock();
@@ -290,7 +290,7 @@ async function statusIs(db: TestDatabase, wanted: Record<string, number>): Promi
   });
 }
 
-test("what the simulator owed at the crash is told after the restart, however soon that is", async () => {
+test("receipts due from the simulator at a crash come after the restart, however soon that is", async () => {
   await using api = await startApi({ settings: { ROLES: "api" } });
   await using first = await startService(api.db.url, { ROLES: "sender" });
   const sent = await api.send({ recipient: "4915112340005", text: "Late" });

@@ -35,7 +35,7 @@ before(async () => {
 });
 after(() => started.disposeAsync());
 
-test("a killed service that starts again waits for no bind that it held before", async () => {
+test("a killed service that restarts need not wait for the binds it held before", async () => {
   await using db = await openFolder();
 
   const left = await db.query(sql`
@@ -44,7 +44,7 @@ test("a killed service that starts again waits for no bind that it held before",
   assert.deepEqual(left, [{ nodes: 1, leases: 0 }]);
 });
 
-test("a killed service that starts again puts a PostgreSQL of its own in the orphan's place, and has everything", async () => {
+test("a killed service that restarts replaces the orphaned PostgreSQL with its own, and loses no data", async () => {
   assert.ok(await isBack(orphanPid));
   const { data } = await command<{ data: { accountId: string }[] }>("account", "list");
   assert.ok(data.some((account) => account.accountId === accountId));
@@ -52,7 +52,7 @@ test("a killed service that starts again puts a PostgreSQL of its own in the orp
   await assertSound(db);
 });
 
-test("while its PostgreSQL is down the service answers 503, and works again by itself", async () => {
+test("the service answers 503 while its PostgreSQL is down, and recovers by itself", async () => {
   const account = ["--account", accountId];
   const scope = ["--name", "reader", "--scope", "messages:read"];
   const { key } = await command<{ key: string }>("key", "create", ...account, ...scope);
@@ -91,7 +91,7 @@ test("a second service on the folder is refused in one sentence that names the f
   );
 });
 
-test("a stop signal, handed on by a launcher too, ends the service with PostgreSQL, which needs no recovery", async () => {
+test("a stop signal, even if repeated by a launcher, stops service and PostgreSQL, which needs no recovery", async () => {
   // Keeps the service from exiting, as the second signal would kill it during its exit.
   const asking = request(`${service.url}/console/auth/sign-in`, {
     method: "POST",
@@ -118,7 +118,7 @@ test("a stop signal, handed on by a launcher too, ends the service with PostgreS
   assert.match(log, /database system is shut down\n$/);
 });
 
-test("a service goes on without a reader of its log, and stops as it should", async () => {
+test("a service keeps running if nobody reads its log, and stops properly", async () => {
   await using unread = await start({ LOG_LEVEL: "debug" });
   unread.stopReading();
 

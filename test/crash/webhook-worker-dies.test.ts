@@ -70,7 +70,7 @@ function assertSeen({ received }: Receiver, messageIds: string[]): void {
     assert.equal(new Set(same.map(({ body }) => body.toString("hex"))).size, 1);
 }
 
-test("what was committed while no worker ran is delivered when one starts", async () => {
+test("webhooks committed while no worker ran are delivered when one starts", async () => {
   await using receiver = await startReceiver();
   await using world = await webhookWorld();
   const messageIds = await world.sent(MESSAGES, { url: receiver.url });
@@ -83,7 +83,7 @@ test("what was committed while no worker ran is delivered when one starts", asyn
   assert.equal(receiver.received.length, MESSAGES);
 });
 
-test("a worker killed after its claim, before it wrote an octet of the request, loses nothing", async () => {
+test("a worker killed after its claim, before it sends any of the request, loses nothing", async () => {
   await using world = await webhookWorld();
   await using authority = await ownAuthority();
   const tls = { isServer: true, ...authority.issue({ names: ["localhost"] }) };
@@ -137,7 +137,7 @@ test("a worker killed before the receiver answers repeats what it may have sent,
   await assertWhole(world, messageIds);
 });
 
-test("a worker killed the moment the receiver answers loses nothing and ends nothing twice", async () => {
+test("a worker killed as the receiver answers loses no webhook and ends none twice", async () => {
   await using world = await webhookWorld();
   await using first = await startWorker(world);
   await using receiver = await startReceiver(() => {
@@ -188,7 +188,7 @@ async function killAmidRecording(
     );
 }
 
-test("a worker killed before its recording repeats the webhook, and it ends once", async () => {
+test("a webhook whose worker is killed before recording the attempt is repeated, and ends once", async () => {
   await using receiver = await startReceiver(() => "hold");
   await using world = await webhookWorld();
   const messageIds = await world.sent(1, { url: receiver.url });
@@ -213,7 +213,7 @@ test("a worker killed after its recording was committed leaves nothing to repeat
   assert.equal(receiver.received.length, 1);
 });
 
-test("a worker that stood still beyond its lease is fenced: its attempt is logged, nothing else changes", async () => {
+test("a worker that hung beyond its lease is fenced: its attempt is logged, nothing else changes", async () => {
   await using receiver = await startReceiver(() => "hold");
   await using world = await webhookWorld();
   await using zombie = await startWorker(world);
@@ -248,7 +248,7 @@ test("a worker that stood still beyond its lease is fenced: its attempt is logge
   await assertWhole(world, messageIds);
 });
 
-test("a worker that is told to stop ends what is in flight and gives back the rest", async () => {
+test("a worker told to stop finishes what is in flight and gives back the rest", async () => {
   await using receiver = await startReceiver(() => "hold");
   await using world = await webhookWorld();
   await world.sent(10, { url: receiver.url });
