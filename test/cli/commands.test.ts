@@ -34,7 +34,7 @@ type Account = { accountId: string; name: string; balance: number; signingSecret
 
 const UNKNOWN = "019a85c2-5b00-7abc-8def-0123456789ab";
 
-test("an account is made with its credits and signing secret, and its changes are audited", async () => {
+test("an account is created with its credits and signing secret, and its changes are audited", async () => {
   const account = await json<Account>`account create --name ${"Acme Ltd"} --credits 50`;
 
   assert.deepEqual(Object.keys(account), ["accountId", "name", "balance", "signingSecret"]);
@@ -51,7 +51,7 @@ test("an account is made with its credits and signing secret, and its changes ar
   ]);
 });
 
-test("an account whose first credits cannot be booked is not made", async () => {
+test("an account whose first credits cannot be booked is not created", async () => {
   await db.query(sql`alter table ledger add constraint not_this_amount check (amount <> 4711)`);
 
   const { code } = await run`account create --name Penniless --credits 4711`;
@@ -60,7 +60,7 @@ test("an account whose first credits cannot be booked is not made", async () => 
   assert.deepEqual(await db.query(sql`select from accounts where name = 'Penniless'`), []);
 });
 
-test("credits are added once per reference, and taken, but never below zero", async () => {
+test("credits are added once per reference, and deducted, but never below zero", async () => {
   const { accountId } = await json<Account>`account create --name Purse`;
   const book = (amount: number) =>
     run`credits add --account ${accountId} --amount ${amount} --note ${"Invoice 17"} --reference ${amount}`;
@@ -83,7 +83,7 @@ test("credits are added once per reference, and taken, but never below zero", as
   assert.match(unseen.stderr, /--reference must hold something that can be seen/);
 });
 
-test("credits are booked once though the answer to the commit is lost", async () => {
+test("credits are booked once even if the answer to the commit is lost", async () => {
   const { accountId } = await json<Account>`account create --name Lost`;
   const line = words`credits add --account ${accountId} --amount 25 --note ${"Invoice 18"} --json`;
 
@@ -92,7 +92,7 @@ test("credits are booked once though the answer to the commit is lost", async ()
   assert.deepEqual([code, stdout, stderr], [0, '{"balance":25}\n', ""]);
 });
 
-test("a booking whose outcome cannot be learned is told with what repeats it once", async () => {
+test("a booking with an unknown outcome prints what to add to repeat it safely", async () => {
   const { accountId } = await json<Account>`account create --name Gone`;
   const line = words`credits add --account ${accountId} --amount 25 --note ${"Invoice 19"} --json`;
 
@@ -104,7 +104,7 @@ test("a booking whose outcome cannot be learned is told with what repeats it onc
   assert.equal(again.stdout, '{"balance":25}\n');
 });
 
-test("a command that may be done though its answer was lost says where to look", async () => {
+test("a command that may have taken effect although its answer was lost says where to check", async () => {
   const { accountId } = await json<Account>`account create --name Doubt`;
   const line = words`key create --account ${accountId} --name Shop --scope messages:send`;
 
@@ -114,7 +114,7 @@ test("a command that may be done though its answer was lost says where to look",
   assert.match(stderr, /may have taken effect: check with posthorn key list before/);
 });
 
-test("a command that is done, though it cannot tell of it, says where to look", async () => {
+test("a command that took effect but cannot show its result says where to check", async () => {
   await json`carrier add unseen --simulator`;
 
   const { code, stderr } = await held(db, async (tx) => {
@@ -154,7 +154,7 @@ async function withLostCommit(line: string[], { commit = "commit\0", also }: Los
   return ended;
 }
 
-test("a name too long for an account or a key is a wrong call of the command that makes it", async () => {
+test("a name too long for an account or a key is a usage error", async () => {
   const { accountId } = await json<Account>`account create --name Names`;
   const name = "n".repeat(61);
 
@@ -189,7 +189,7 @@ test("a key is shown once, listed masked with its expiry, and revoked", async ()
   assert.ok(listed?.["revokedAt"]);
 });
 
-test("the signing secret is shown and rotated with an overlap, or without one", async () => {
+test("the signing secret is shown, and rotated with or without an overlap", async () => {
   const first = await json<Account>`account create --name Secrets`;
   const { accountId } = first;
 
@@ -203,7 +203,7 @@ test("the signing secret is shown and rotated with an overlap, or without one", 
   assert.equal(dropped.previousUntil, null);
 });
 
-test("a rotation within the overlap of the last one drops a secret that still signs only when told to", async () => {
+test("a rotation within the overlap of the last one drops a secret still in use only if told to", async () => {
   const { accountId } = await json<Account>`account create --name Overlaps`;
   const first = await json<Rotated>`account secret rotate --account ${accountId}`;
 
@@ -251,7 +251,7 @@ test("prices and routes are set, listed and removed, each with an audit row", as
   );
 });
 
-test("whoever takes away the last route learns that numbers are refused", async () => {
+test("removing the last route warns that numbers are refused", async () => {
   await json`route set 49152 simulator`;
   const usual = await run`route remove ${""}`;
   const last = await run`route remove 49152`;
@@ -265,7 +265,7 @@ test("whoever takes away the last route learns that numbers are refused", async 
   assert.deepEqual([restored.code, restored.stderr], [0, ""]);
 });
 
-test("a carrier is paused and resumed, which its state and the audit log tell", async () => {
+test("pausing and resuming a carrier shows in its state and in the audit log", async () => {
   const { carrierId } = await json<{ carrierId: string }>`carrier add held --simulator`;
 
   const paused = await json`carrier pause held`;
@@ -290,7 +290,7 @@ test("a carrier is paused and resumed, which its state and the audit log tell", 
   ]);
 });
 
-test("whoever removes a carrier learns which routes ended with it and who has their numbers now", async () => {
+test("removing a carrier reports which routes ended and which carriers now get their numbers", async () => {
   const name = "Bob's second";
   const added = await run`carrier add ${name} --simulator`;
   await json`route set 49153 ${name}`;
@@ -312,7 +312,7 @@ test("whoever removes a carrier learns which routes ended with it and who has th
   );
 });
 
-test("a carrier that messages wait for is removed only by who confirms it, and learns how many they are", async () => {
+test("a carrier with waiting messages is removed only with --yes, and the refusal says how many they are", async () => {
   const { accountId } = await json<Account>`account create --name Waiting --credits 5`;
   const { carrierId } = await json<{ carrierId: string }>`carrier add busy --simulator`;
   await json`route set 49157 busy`;
@@ -329,7 +329,7 @@ test("a carrier that messages wait for is removed only by who confirms it, and l
   assert.deepEqual(removed, { carrierId, name: "busy", state: "removed" });
 });
 
-test("no route is set to a carrier that is removed meanwhile", async () => {
+test("a route to a carrier removed meanwhile is not set", async () => {
   await json`carrier add leaving --simulator`;
   const [leaving] = await db.query<{ carrierId: string }>(sql`
     select carrier_id as "carrierId" from carriers where name = 'leaving'`);
@@ -347,7 +347,7 @@ test("no route is set to a carrier that is removed meanwhile", async () => {
   assert.deepEqual(await db.query(sql`select from routes where prefix = '49156'`), []);
 });
 
-test("whoever routes to a carrier that only receives learns that it takes no messages", async () => {
+test("setting a route to a receive-only carrier warns that it takes no messages", async () => {
   const args = words`carrier add rx --smpp 127.0.0.1 --system-id x --bind receiver --password-stdin`;
   const added = await callPosthorn(args, { environment, input: "secret" });
   const routed = await run`route set 49155 rx`;
@@ -364,7 +364,7 @@ test("whoever routes to a carrier that only receives learns that it takes no mes
   );
 });
 
-test("a carrier that allows one bind is up as long as the service holds it, and then says what to do", async () => {
+test("a carrier that allows one bind tests as up while the service holds it, else the test says what to do", async () => {
   await using smsc = await startSmsc({ bind: 0x05 });
   const args = words`carrier add once --smpp ${`127.0.0.1:${smsc.port}`} --system-id x --password-stdin`;
   const added = await callPosthorn(args, { environment, input: "secret" });
@@ -388,7 +388,7 @@ test("a carrier that allows one bind is up as long as the service holds it, and 
   assert.equal(taken.stderr, `${JSON.parse(taken.stdout).message}\n`);
 });
 
-test("a delivery and all that were exhausted are not replayed in one command", async () => {
+test("one command cannot replay both a single delivery and all exhausted ones", async () => {
   const both = await run`webhook replay ${UNKNOWN} --account ${UNKNOWN} --exhausted`;
   const since = await run`webhook replay ${UNKNOWN} --since 24h`;
 
@@ -397,7 +397,7 @@ test("a delivery and all that were exhausted are not replayed in one command", a
   assert.match(since.stderr, /^--since cannot be combined with ID\.\n/);
 });
 
-test("the simulator that was removed is brought back by the command that its removal names", async () => {
+test("a removed simulator is restored by the command that its removal prints", async () => {
   const removed = await run`carrier remove simulator`;
   const added = await json<{ carrierId: string }>`carrier add simulator --simulator`;
   const again = await run`carrier add simulator --simulator`;
@@ -421,7 +421,7 @@ test("the simulator that was removed is brought back by the command that its rem
   );
 });
 
-test("a carrier's settings are changed, and set back, by name; what is not given stays", async () => {
+test("a carrier's settings are changed and reset by name; all others stay", async () => {
   const args = words`carrier add acme --smpp 127.0.0.1:9 --system-id me --tls --password-stdin`;
   const added = await callPosthorn(args, { environment, input: "secret" });
   const changed = await json<{
@@ -446,7 +446,7 @@ test("a carrier's settings are changed, and set back, by name; what is not given
   assert.match(removed.stderr, /their messages stay SENT\.\n$/);
 });
 
-test("whoever changes how receipts are matched learns from which messages on it holds", async () => {
+test("changing how receipts are matched says from which messages on it applies", async () => {
   const args = words`carrier add ruled --smpp 127.0.0.1:9 --system-id me --password-stdin`;
   await callPosthorn(args, { environment, input: "secret" });
 
@@ -461,7 +461,7 @@ test("whoever changes how receipts are matched learns from which messages on it 
   assert.match(reset.stderr, told);
 });
 
-test("a change of a carrier's settings undoes none that was made meanwhile", async () => {
+test("changing a carrier's settings never overwrites a concurrent change", async () => {
   const args = words`carrier add wanted --smpp 127.0.0.1:9 --system-id me --password-stdin`;
   await callPosthorn(args, { environment, input: "secret" });
   const [carrier] = await db.query<{ carrierId: string; settings: Record<string, unknown> }>(sql`
@@ -485,7 +485,7 @@ test("a change of a carrier's settings undoes none that was made meanwhile", asy
   );
 });
 
-test("a message from the terminal is charged, queued and on record, and a refused one leaves no trace", async () => {
+test("a message sent from the terminal is charged, queued and audited, and a refused one leaves no trace", async () => {
   const { accountId } = await json<Account>`account create --name Sends --credits 2`;
 
   const message = await json`
@@ -515,7 +515,7 @@ test("a message from the terminal is charged, queued and on record, and a refuse
   assert.deepEqual(audited, [{ actor: "cli" }]);
 });
 
-test("a message that may be accepted though the answer was lost is told with what repeats it once", async () => {
+test("a send with an unknown outcome prints what to add to repeat it safely", async () => {
   const { accountId } = await json<Account>`account create --name Sender --credits 10`;
   const line = words`send --account ${accountId} --to 4915112345678 --text Hello --json`;
 
@@ -532,7 +532,7 @@ test("a message that may be accepted though the answer was lost is told with wha
   assert.equal(stored.length, 1);
 });
 
-test("who loses the database while a message is watched learns that it was accepted", async () => {
+test("losing the database while a message is watched still reports that it was accepted", async () => {
   const { accountId } = await json<Account>`account create --name Watcher --credits 10`;
   const line = words`send --account ${accountId} --to 4915112345678 --text Hello --watch`;
 
@@ -547,7 +547,7 @@ test("who loses the database while a message is watched learns that it was accep
   assert.match(stderr, new RegExp(`accepted as ${stored?.message_id}, .* Do not send it again`));
 });
 
-test("the ledger is listed, newest first, each entry with what it left", async () => {
+test("the ledger is listed, newest first, each entry with the balance after it", async () => {
   const { accountId } = await json<Account>`account create --name Ledger --credits 5`;
   const { messageId } = await json<{ messageId: string }>`
     send --account ${accountId} --to 4915112345678 --text Hello`;
@@ -562,7 +562,7 @@ test("the ledger is listed, newest first, each entry with what it left", async (
   assert.deepEqual(newest.data, data.slice(0, 1));
 });
 
-test("who sends from the terminal where no route leads is told how to set one", async () => {
+test("sending from the terminal without a route says how to set one", async () => {
   const { accountId } = await json<Account>`account create --name Unserved --credits 2`;
   await json`route remove ${""}`;
 
@@ -573,7 +573,7 @@ test("who sends from the terminal where no route leads is told how to set one", 
   assert.match(stderr, /\nSet a route with: npx posthorn route set PREFIX CARRIER\n$/);
 });
 
-test("a message for later is given its time, or how long from now", async () => {
+test("a scheduled message takes a time or a duration from now", async () => {
   type Sent = { createdAt: string; sendAt: string };
   const { accountId } = await json<Account>`account create --name Later --credits 2`;
   const at = new Date(Date.now() + 3_600_000).toISOString();
@@ -590,7 +590,7 @@ test("a message for later is given its time, or how long from now", async () => 
   assert.match(wrong.stderr, /^--send-at must be a time such as .* or a duration such as 90d/);
 });
 
-test("who repeats a send by its key gives the time itself: one from now would be another each time", async () => {
+test("with --idempotency-key, --send-at must be a time: a duration would differ on each retry", async () => {
   const { accountId } = await json<Account>`account create --name Repeats --credits 2`;
 
   const refused = await run`
@@ -601,7 +601,7 @@ test("who repeats a send by its key gives the time itself: one from now would be
   assert.equal(balance, 2);
 });
 
-test("a dashboard user is made with the password from standard input, and a weak one is refused", async () => {
+test("a dashboard user is created with the password from standard input, and a weak one is refused", async () => {
   const { accountId } = await json<Account>`account create --name Users`;
   const args = words`user create --email ada@example.com --password-stdin --account ${accountId} --role owner --operator`;
 
@@ -633,7 +633,7 @@ test("a dashboard user is made with the password from standard input, and a weak
   assert.match(again.stderr, /^There is already a user ada@example\.com\./);
 });
 
-test("a user gets a reset link, and is an operator no more, unless the last: sessions and links end", async () => {
+test("a user gets a reset link; revoking an operator, but not the last, ends their sessions and links", async () => {
   const { accountId } = await json<Account>`account create --name Operators`;
   const input = "correct battery horse staple\n";
   for (const email of ["eve@example.com", "mallory@example.com"]) {
@@ -697,7 +697,7 @@ test("a user gets a reset link, and is an operator no more, unless the last: ses
   assert.deepEqual(audited[0]?.details, { before: true, after: false });
 });
 
-test("an interrupted command ends at once, though the database goes on with what it was asked", async () => {
+test("an interrupted command ends at once, even if the database is still working on its request", async () => {
   const code = await held(db, async (tx) => {
     await tx.query(sql`lock table ledger in access exclusive mode`);
     await using auditing = startPosthorn(["audit"], environment);
@@ -708,7 +708,7 @@ test("an interrupted command ends at once, though the database goes on with what
   assert.equal(code, 130);
 });
 
-test("a command that is interrupted before it begins does nothing", async () => {
+test("a command interrupted before it begins does nothing", async () => {
   const { code } = await callPosthorn(words`account create --name Late`, {
     environment,
     stopSignal: () => AbortSignal.abort(),
@@ -718,7 +718,7 @@ test("a command that is interrupted before it begins does nothing", async () => 
   assert.deepEqual(await db.query(sql`select from accounts where name = 'Late'`), []);
 });
 
-test("the audit of what all this has left finds nothing, and a credit from nowhere; its exit code says so", async () => {
+test("audit finds nothing wrong after all these commands, then an unbooked credit; its exit code says so", async () => {
   const { violations, checked } = await json<{ violations: unknown[]; checked: object }>`audit`;
 
   const change = (by: number) =>
@@ -736,7 +736,7 @@ test("the audit of what all this has left finds nothing, and a credit from nowhe
   assert.equal((JSON.parse(wrong.stdout) as { violations: unknown[] }).violations.length, 1);
 });
 
-test("an unknown account is named, with the command that lists them", async () => {
+test("an unknown account is refused, with the command that lists them", async () => {
   const { code, stdout, stderr } = await run`credits show --account ${UNKNOWN}`;
 
   assert.deepEqual([code, stdout], [1, ""]);
@@ -746,7 +746,7 @@ test("an unknown account is named, with the command that lists them", async () =
   );
 });
 
-test("another SECRET_KEY than the service's is refused before anything is sealed, and doctor says so", async () => {
+test("a SECRET_KEY other than the service's is refused before anything is sealed, and doctor says so", async () => {
   const other = { ...environment, SECRET_KEY: Buffer.alloc(32, 4).toString("base64") };
   await json`account create --name Sealed`;
 
@@ -777,7 +777,7 @@ test("another SECRET_KEY than the service's is refused before anything is sealed
   );
 });
 
-test("doctor finds no fault with a good database", async () => {
+test("doctor finds no fault with a sound database", async () => {
   const { data } = await json<{ data: Finding[] }>`doctor`;
 
   assert.deepEqual(
@@ -800,7 +800,7 @@ test("doctor counts the connections of every living node, whatever its roles", a
   assert.match(message, /^2 nodes may use/);
 });
 
-test("doctor finds no fault with a carrier for its TLS key, and says how to correct a setting", async () => {
+test("doctor accepts a carrier's TLS key, and says how to correct a wrong setting", async () => {
   await using folder = await dataFolder();
   const { cert, key } = selfSigned(["us"]);
   const [certFile, keyFile] = [join(folder.path, "cert.pem"), join(folder.path, "key.pem")];
@@ -840,7 +840,7 @@ test("every wrong setting is named at once, whatever the command", async () => {
   assert.match(stderr, /^Wrong settings:\n {2}PORT: .*\n {2}LOG_LEVEL: /);
 });
 
-test("a database that lacks migrations is refused with the command that applies them, one that has newer ones by that too", async () => {
+test("a database lacking migrations is refused with the command that applies them; one with newer ones is refused too", async () => {
   await using empty = await testDatabase({ isEmpty: true });
   const given = {
     environment: { ...environment, DATABASE_URL: empty.url },

@@ -40,7 +40,7 @@ function beside<Json>(texts: TemplateStringsArray, ...inserts: Inserts): Promise
   return posthornJson<Json>(words(texts, ...inserts), { environment, run: callPosthorn });
 }
 
-test("doctor makes nothing where there is nothing yet", async () => {
+test("doctor creates nothing in an absent data folder", async () => {
   const nothing = join(folder, "nothing");
   const { data } = await posthornJson<{ data: { name: string; message: string }[] }>(["doctor"], {
     environment: { ...environment, DATA_DIR: nothing },
@@ -50,14 +50,14 @@ test("doctor makes nothing where there is nothing yet", async () => {
   await assert.rejects(stat(nothing), { code: "ENOENT" });
 });
 
-test("without a service, a command starts the database for the occasion and leaves no process", async () => {
+test("without a service, a command starts the database for itself and leaves no process", async () => {
   const { data } = await json<{ data: { name: string }[] }>`account list`;
 
   assert.partialDeepStrictEqual(data, [{ name: "Acme" }]);
   assert.equal(await isPostgresRunning(), false);
 });
 
-test("commands at the same time share that database, and the last one out stops it", async () => {
+test("concurrent commands share that database, and the last one stops it", async () => {
   const runs = [1, 2].map(
     (n) => json<{ keyId: string }>`
     key create --account ${accountId} --name ${`key ${n}`} --scope messages:read`,
@@ -68,7 +68,7 @@ test("commands at the same time share that database, and the last one out stops 
   assert.equal(await isPostgresRunning(), false);
 });
 
-test("an interrupted command stops the database that it started, and has said what it did", async () => {
+test("an interrupted command stops the database it started, and has reported what it did", async () => {
   await using watching = startPosthorn(
     words`send --account ${accountId} --to 4915112345678 --text Hello --watch`,
     environment,
@@ -83,7 +83,7 @@ test("an interrupted command stops the database that it started, and has said wh
   assert.match(told, /^Accepted as [0-9a-f-]{36}\.$/);
 });
 
-test("a stop signal that comes while the service starts ends it, and its database", async () => {
+test("a stop signal during the start of the service ends it and its database", async () => {
   await using starting = startPosthorn(["start"], environment);
   await eventually("PostgreSQL is started", isPostgresRunning);
 
@@ -91,7 +91,7 @@ test("a stop signal that comes while the service starts ends it, and its databas
   assert.equal(await isPostgresRunning(), false);
 });
 
-test("an address that cannot be listened on is told with its setting", async () => {
+test("an address that cannot be listened on is reported with its setting", async () => {
   const port = await freePort();
   for (const [given, told] of [
     [{ METRICS_LISTEN: "nosuch.invalid:1" }, /^Cannot listen on nosuch.*Set METRICS_LISTEN/],
@@ -105,14 +105,14 @@ test("an address that cannot be listened on is told with its setting", async () 
   }
 });
 
-test("listen without a service says that there is nothing to hear", async () => {
+test("listen without a service says that none is running", async () => {
   const { code, stderr } = await runPosthorn(words`listen --account ${accountId}`, { environment });
 
   assert.equal(code, 1);
   assert.match(stderr, /^No service is running, .* npm start$/m);
 });
 
-test("a service that is started while a command has the data folder waits for the command's end", async () => {
+test("a service started while a command uses the data folder waits for the command to end", async () => {
   await using watching = startPosthorn(
     words`send --account ${accountId} --to 4915112345678 --text Hello --watch`,
     environment,
@@ -126,7 +126,7 @@ test("a service that is started while a command has the data folder waits for th
   await service.line(/is running/);
 });
 
-test("listen goes on when the service is started again", async () => {
+test("listen continues once the service is restarted", async () => {
   await using first = await startService();
   await using listening = startPosthorn(words`listen --account ${accountId}`, environment);
   await listening.line(/^Listening/);
@@ -141,7 +141,7 @@ test("listen goes on when the service is started again", async () => {
   assert.equal(await listening.stop("SIGINT"), 0);
 });
 
-test("beside a service, a message is followed to its end and carriers come and go without a restart", async (t) => {
+test("beside a service, messages are watched and carriers come and go without a restart", async (t) => {
   await using service = await startService();
   await using smsc = startPosthorn(
     words`smsc --port 0 --system-id posthorn --password rehearse`,
@@ -150,7 +150,7 @@ test("beside a service, a message is followed to its end and carriers come and g
   const { port } = JSON.parse(await smsc.line(/^\{/)) as { port: number };
 
   await t.test(
-    "a message is drawn to its end, and the exit code says whether it arrived",
+    "a message is shown to its end, and the exit code says whether it arrived",
     async () => {
       const { code, stdout, stderr } = await send("4915112340001");
       const failed = await send("4915112340002");
@@ -163,7 +163,7 @@ test("beside a service, a message is followed to its end and carriers come and g
     },
   );
 
-  await t.test("a carrier added is up, tested, routed to and removed", async () => {
+  await t.test("an added carrier is up, tested, routed to and removed", async () => {
     const { args, input } = carrierToAdd(port, "rehearse");
     const run = (given: readonly string[]) =>
       callPosthorn(given, { environment, input, clock: patientClock });
@@ -183,7 +183,7 @@ test("beside a service, a message is followed to its end and carriers come and g
   });
 
   await t.test(
-    "a carrier that refuses us is down; adding, listing and testing it say why",
+    "a carrier that refuses the bind is down; adding, listing and testing it say why",
     async () => {
       const { args, input } = carrierToAdd(port, "wrong");
       const added = await callPosthorn(args, { environment, input, clock: patientClock });
@@ -223,7 +223,7 @@ test("beside a service, a message is followed to its end and carriers come and g
   });
 
   await t.test(
-    "a webhook that ended is listed by its state and replayed with the same id",
+    "an ended webhook is listed by its state and replayed with the same id",
     async () => {
       await using receiver = await startReceiver(() => 410);
       await callPosthorn(

@@ -12,7 +12,7 @@ const environment = { DATABASE_URL: "postgres://nobody@127.0.0.1:9/none" };
 
 const explain = (...argv: string[]) => callPosthorn(argv, { environment });
 
-test("--help lists every command, and a group's lists its own", async () => {
+test("--help lists every command, and a group's --help its own", async () => {
   const all = await explain("--help");
   const group = await explain("help", "account", "secret");
 
@@ -25,7 +25,7 @@ test("--help lists every command, and a group's lists its own", async () => {
   assert.doesNotMatch(group.stdout, /credits add/);
 });
 
-test("a result that cannot be written is a failure that says so; a reader who stops reading is none", () => {
+test("a result that cannot be written is reported as a failure; a reader that stops reading is not", () => {
   const help = [join(import.meta.dirname, "../../bin/posthorn.mjs"), "--help"];
   const full = openSync("/dev/full", "w");
   const { status, stderr } = spawnSync(process.execPath, help, { stdio: ["ignore", full, "pipe"] });
@@ -80,14 +80,14 @@ test("--version prints the version, and as JSON where asked", async () => {
   assert.equal((await explain("--version", "--json")).stdout, '{"version":"1.2.3"}\n');
 });
 
-test("without a command, help goes to standard error and the exit code says so", async () => {
+test("without a command, help goes to standard error and the exit code is a failure", async () => {
   const { code, stdout, stderr } = await explain();
 
   assert.deepEqual([code, stdout], [2, ""]);
   assert.match(stderr, /^Posthorn 1\.2\.3 sends text messages/);
 });
 
-test("a mistyped command is answered with the likely one, on standard error", async () => {
+test("a mistyped command gets the likely one suggested, on standard error", async () => {
   const { code, stdout, stderr } = await explain("acount", "creat");
 
   assert.deepEqual([code, stdout], [2, ""]);
@@ -97,7 +97,7 @@ test("a mistyped command is answered with the likely one, on standard error", as
   );
 });
 
-test("wrong options are all named, with the command that explains them", async () => {
+test("all wrong options are named, with the command that explains them", async () => {
   const { code, stderr } = await explain("account", "create", "--nam", "x", "--credits", "many");
 
   assert.equal(code, 2);
@@ -109,14 +109,14 @@ test("wrong options are all named, with the command that explains them", async (
   ]);
 });
 
-test("a password for the SMSC to rehearse with is not taken without its user", async () => {
+test("a password for the rehearsal SMSC is refused without its user", async () => {
   const { code, stderr } = await explain("smsc", "--port", "0", "--password", "rehearse");
 
   assert.equal(code, 1);
   assert.equal(stderr, "--password needs the user it belongs to: add --system-id USER.\n");
 });
 
-test("a database that cannot be reached ends a command with one sentence that says what to check", async () => {
+test("an unreachable database ends a command with one sentence that says what to check", async () => {
   const { code, stdout, stderr } = await explain("account", "list");
 
   assert.deepEqual([code, stdout], [1, ""]);
@@ -139,7 +139,7 @@ const LOADED_BY_COMMANDS = `
   await loadCommands();
   for (const url of loaded) console.log(url);`;
 
-test("no command loads the schemas or the HTTP server: that would take longer than most commands do", () => {
+test("no command loads the schemas or the HTTP server, which would take longer than most commands do", () => {
   const cwd = join(import.meta.dirname, "../..");
   const args = ["--input-type=module", "--eval", LOADED_BY_COMMANDS];
   const loaded = execFileSync(process.execPath, args, { cwd, encoding: "utf8" }).split("\n");

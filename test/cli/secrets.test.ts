@@ -12,7 +12,7 @@ import { testDatabase } from "../support/postgres.ts";
 
 const newKey = () => randomBytes(32).toString("base64");
 
-test("SECRET_KEY is changed without losing a secret: known to all, swapped, sealed anew, forgotten", async () => {
+test("SECRET_KEY is changed without losing a secret: add the new key, swap, reseal, drop the old", async () => {
   await using db = await testDatabase();
   const [first, second] = [newKey(), newKey()];
   const base = { DATABASE_URL: db.url };
@@ -56,7 +56,7 @@ test("SECRET_KEY is changed without losing a secret: known to all, swapped, seal
   assert.equal(carrier && openPassword(carrier, secondBox), "hush");
 });
 
-test("the seeds of second factors are sealed anew, the one that waits for its first code too", async () => {
+test("the seeds of second factors are resealed, even one still waiting for its first code", async () => {
   await using db = await testDatabase();
   const [oldKey, present] = [randomBytes(32), randomBytes(32)];
   const now = systemClock.now();

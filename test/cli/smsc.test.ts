@@ -30,7 +30,7 @@ async function submitOnce(options: readonly string[], awaited: number): Promise<
   return came;
 }
 
-test("an SMSC to rehearse with refuses as its command says", async () => {
+test("the rehearsal SMSC refuses as told by its options", async () => {
   for (const [answer, command, status] of [
     ["throttle", "submit_sm_resp", 0x58],
     ["nack", "generic_nack", 0x03],
@@ -41,7 +41,7 @@ test("an SMSC to rehearse with refuses as its command says", async () => {
   }
 });
 
-test("an SMSC to rehearse with sends receipts before their answer, contradicting, and with ids of another spelling", async () => {
+test("the rehearsal SMSC sends receipts before its answer, contradicting, and with ids in another format", async () => {
   const options = words`--receipts before --receipt-states DELIVRD,UNDELIV --hex-ids`;
 
   const [first, second, answer] = await submitOnce(options, 3);
@@ -56,7 +56,7 @@ test("an SMSC to rehearse with sends receipts before their answer, contradicting
   );
 });
 
-test("an SMSC to rehearse with that is stopped while it starts ends", async () => {
+test("the rehearsal SMSC ends if stopped while it starts", async () => {
   const stopping = new AbortController();
   const stopSignal = () => {
     queueMicrotask(() => stopping.abort());
