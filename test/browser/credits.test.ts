@@ -20,7 +20,7 @@ function fetchText(page: Page, path: string): Promise<string> {
   return page.evaluate<string>(`fetch(${JSON.stringify(path)}).then((answer) => answer.text())`);
 }
 
-test("an account without credits says what will come, its chip that nothing is left, and its walk that nothing can be sent", async () => {
+test("an account without credits says what will appear here, its chip that none are left, and its walk that it cannot send", async () => {
   const poor = await site.account({ name: "Poor", credits: 0 });
   const owner = await site.person("Poor Owner", [[poor, "viewer"]]);
   await using tab = await site.signedIn(owner, "/");
@@ -35,7 +35,7 @@ test("an account without credits says what will come, its chip that nothing is l
   await tab.check("nothing yet");
 });
 
-test("a number stands apart from what begins in the next column", async () => {
+test("a number keeps its distance from the next column", async () => {
   await using tab = await site.signedIn(ada, "/credits");
   const cells = rows(tab.page).first().getByRole("cell");
   await cells.first().waitFor();
@@ -55,7 +55,7 @@ function textBox(element: Locator): Promise<{ left: number; right: number }> {
   });
 }
 
-test("credits that are used up are not said to last", async () => {
+test("used-up credits are given no forecast", async () => {
   const spent = await site.account({ name: "Spent", credits: 1 });
   const owner = await site.person("Spent Owner", [[spent, "owner"]]);
   await site.send(await site.key(spent), { recipient: "4915112345678", text: "Hello" });
@@ -102,7 +102,7 @@ test("a send shows its charge and a failed one its refund; balance, last row, su
   assert.ok(!tab.requests.some((each) => each.includes("/charts-")), "no chart library here");
 });
 
-test("filters live in the address, and one that nothing fits can be cleared", async () => {
+test("filters are kept in the address, and one without matches can be cleared", async () => {
   await using tab = await site.signedIn(ada, "/credits?kind=nonsense&month=2026-13");
   const { page } = tab;
   await rows(page).first().waitFor();
@@ -125,7 +125,7 @@ test("filters live in the address, and one that nothing fits can be cleared", as
   await rows(page).nth(1).waitFor();
 });
 
-test("where the look for a page was cut short, nothing is said of what was not looked at", async () => {
+test("if the search for a page was cut short, nothing is claimed about entries not searched", async () => {
   const long = await site.account({ name: "Long", credits: 0 });
   const owner = await site.person("Long Owner", [[long, "owner"]]);
   await site.db.query(sql`
@@ -191,7 +191,7 @@ test("an operator books with a note, once per reference and never below zero; ot
   assert.equal(status, 404);
 });
 
-test("no entry of a ledger can be edited or deleted anywhere", async () => {
+test("no ledger entry can be edited or deleted anywhere", async () => {
   const paths = Object.values({ ...consoleOperations, ...operations })
     .filter(({ path }) => /ledger/.test(path))
     .map(({ method }) => method);
@@ -201,7 +201,7 @@ test("no entry of a ledger can be edited or deleted anywhere", async () => {
   await assert.rejects(site.db.query(sql`delete from ledger`));
 });
 
-test("pages show every entry once, and are turned when they are there; what is late shows its shape, still for those who want no motion, and a failure says so beside what works", async () => {
+test("pages show every entry once and turn once loaded; late data shows placeholders, even with reduced motion, and failed panels leave others working", async () => {
   const busy = await site.account({ name: "Busy", credits: 0 });
   const owner = await site.person("Busy Owner", [[busy, "owner"]]);
   const entry = {

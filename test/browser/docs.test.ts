@@ -6,7 +6,7 @@ import { siteOfFile } from "../support/site.ts";
 const { site, account } = await siteOfFile();
 
 /** Requests to other hosts are caught by the guards of every tab. */
-test("the API reference needs nothing from outside, sends a real message with a pasted key, and keeps nothing", async () => {
+test("the API reference loads nothing from outside, sends a real message with a pasted key, and stores nothing", async () => {
   const key = await site.key(account);
   await using tab = await site.tab();
   const { page } = tab;

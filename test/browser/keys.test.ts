@@ -62,7 +62,7 @@ async function ask(key: string, init: RequestInit = {}) {
 const MESSAGE = { recipient: "4915112345678", text: "Hello" };
 const send = (key: string) => ask(key, { method: "POST", body: JSON.stringify(MESSAGE) });
 
-test("a key is created, shown once and copied; afterwards only its mask is anywhere", async () => {
+test("a key is created, shown once and copied; afterwards only its mask appears anywhere", async () => {
   await using tab = await site.signedIn(ada, "/keys");
   const { page } = tab;
 
@@ -120,7 +120,7 @@ async function isInMemory(page: Page, secret: string): Promise<boolean> {
   return snapshot.includes(secret);
 }
 
-test("Esc, ×, a click outside and Done each raise the gate before the key is copied, also while it is made; a download counts as saved, hiding hides, and leaving the page is guarded", async () => {
+test("Esc, ×, a click outside and Done ask first until the key is copied, also while it is created; a download counts, hiding hides, and leaving the page is guarded", async () => {
   await using tab = await site.signedIn(ada, "/keys");
   const { page } = tab;
   const key = await create(tab, { name: "Gate" });
@@ -177,7 +177,7 @@ async function closesWhileMade(tab: Tab): Promise<void> {
   await page.unroute("**/keys");
 }
 
-test("who makes a key after the session has ended is led to sign-in, and finds the form as it was", async () => {
+test("creating a key after the session has ended leads to sign-in and back to the form as it was", async () => {
   await using tab = await site.signedIn(ada, "/keys", { statuses: [401, 404] });
   const { page } = tab;
   await page.getByRole("button", { name: "Create key" }).first().click();
@@ -198,7 +198,7 @@ test("who makes a key after the session has ended is led to sign-in, and finds t
   assert.ok(await dialog(page).getByLabel("30 days").isChecked());
 });
 
-test("a form for a key that is sent again because its answer was lost makes no second key", async () => {
+test("a key form resubmitted because its answer was lost creates no second key", async () => {
   const shop = await site.account({ name: "Lossy" });
   const owner = await site.person("Patient Owner", [[shop, "owner"]]);
   await using tab = await site.signedIn(owner, "/keys", { statuses: [0, 409] });
@@ -216,7 +216,7 @@ test("a form for a key that is sent again because its answer was lost makes no s
   assert.deepEqual(names, [{ name: "Once" }]);
 });
 
-test("a key on display outlives the session, which ends when it is closed", async () => {
+test("a key on display stays after the session has ended; closing it leads to sign-in", async () => {
   await using tab = await site.signedIn(ada, "/keys", { statuses: [401, 404] });
   const { page } = tab;
   const key = await create(tab, { name: "Kept" });
@@ -264,7 +264,7 @@ async function streamText(stream: NodeJS.ReadableStream): Promise<string> {
   return text;
 }
 
-test("a form without name or scope, or with 61 characters, is refused at its field, and forgotten when it is closed; a key may do what its scopes say, until it expires", async () => {
+test("a form without name or scope, or with 61 characters, is refused at its field and reset on closing; a key does what its scopes allow, until it expires", async () => {
   await using tab = await site.signedIn(ada, "/keys");
   const { page } = tab;
   await page.getByRole("button", { name: "Create key" }).first().click();
@@ -326,7 +326,7 @@ test("the 51st active key is refused, naming the limit", async () => {
   await tab.page.getByRole("cell", { name: "Key 0", exact: true }).waitFor();
 });
 
-test("the copied cURL runs in a shell and answers 202, and last used fills without a reload", async () => {
+test("the copied cURL runs in a shell and answers 202, and last used appears without a reload", async () => {
   await using tab = await site.signedIn(ada, "/keys");
   const { page } = tab;
   await create(tab, { name: "Shell" });
@@ -347,7 +347,7 @@ test("the copied cURL runs in a shell and answers 202, and last used fills witho
   await row.getByText("Never").waitFor({ state: "detached" });
 });
 
-test("a revoked key is refused by the very next request on every node, and other tabs show it", async () => {
+test("a revoked key is refused from the next request on every node, and other tabs show it", async () => {
   await using node = await startApi({ db: site.db });
   const shop = await site.account({ name: "Shop" });
   const owner = await site.person("Shop Owner", [[shop, "owner"]]);
@@ -387,7 +387,7 @@ test("a revoked key is refused by the very next request on every node, and other
   assert.ok(!JSON.stringify(entries).includes(key));
 });
 
-test("a revocation that is answered late does not close a key shown meanwhile, and replacing a key under steady traffic loses no request", async () => {
+test("a late revocation answer does not close a key shown meanwhile, and replacing a key under load loses no request", async () => {
   await site.key(account, { name: "Late" });
   await using tab = await site.signedIn(ada, "/keys");
   const { page } = tab;
@@ -440,7 +440,7 @@ async function replacesUnderTraffic(tab: Tab): Promise<void> {
   assert.deepEqual(new Set(await Promise.all(statuses)), new Set([200]));
 }
 
-test("the list is filtered by state in the address, and a state without keys says so; the key that replaces the last one of a full page is shown until it is saved", async () => {
+test("the state filter is kept in the address, and a state without keys says so; a key replacing the last one of a full page is shown until saved", async () => {
   const full = await site.account({ name: "Full" });
   const owner = await site.person("Full Owner", [[full, "owner"]]);
   for (let made = 0; made < 25; made += 1) await site.key(full, { name: `Key ${made}` });
@@ -467,7 +467,7 @@ test("the list is filtered by state in the address, and a state without keys say
   await copyAndClose(tab, "Copy key");
 });
 
-test("the name of a key is shown whole, however long, and is typed as it is seen to revoke it", async () => {
+test("a key's name is shown in full, however long, and is typed as shown to revoke it", async () => {
   const shop = await site.account({ name: "Shop" });
   const sam = await site.person("Sam Shop", [[shop, "owner"]]);
   const name = "Password reset codes for customers of the portal, staging";
@@ -486,7 +486,7 @@ test("the name of a key is shown whole, however long, and is typed as it is seen
   await revoke(tab, name);
 });
 
-test("a viewer cannot create a key: wherever it could be done it says why, and the API refuses", async () => {
+test("a viewer cannot create a key: every button for it says why, and the API refuses", async () => {
   const empty = await site.account({ name: "Empty" });
   const viewer = await site.person("View Only", [[empty, "viewer"]]);
   await using tab = await site.signedIn(viewer, "/", { statuses: [403] });
@@ -511,7 +511,7 @@ test("a viewer cannot create a key: wherever it could be done it says why, and t
   assert.equal(status, 403);
 });
 
-test("the whole flow works by keyboard alone", async () => {
+test("the whole flow works with the keyboard alone", async () => {
   await using tab = await site.signedIn(ada, "/keys");
   const { page } = tab;
   await page.getByRole("heading", { name: "API keys" }).waitFor();
@@ -550,7 +550,7 @@ function focusedName(page: Page): Promise<string | null> {
   return page.evaluate("document.activeElement.getAttribute('aria-label')");
 }
 
-test("on a phone, in the dark, a key is created and copied as well, and its row leaves nothing out", async () => {
+test("on a phone in dark mode, a key can be created and copied, and its row omits nothing", async () => {
   await using tab = await site.signedIn(ada, "/keys", { isPhone: true, isDark: true });
 
   const key = await create(tab, { name: "Pocket" });

@@ -39,7 +39,7 @@ async function delayAnswers(page: Page): Promise<void> {
   });
 }
 
-test("nothing jumps while the answers of a page come one after the other", async () => {
+test("nothing shifts while the answers of a page arrive one by one", async () => {
   await using tab = await site.signedIn(ada, "/keys", { isPhone: true });
   const { page } = tab;
   await page.addInitScript(WATCH);
@@ -57,7 +57,7 @@ test("nothing jumps while the answers of a page come one after the other", async
   assert.deepEqual(jumping, []);
 });
 
-test("the file of a page is fetched while the service is asked who is signed in, and one that is late is told", async () => {
+test("a page's script is fetched in parallel with the session, and a late one shows that it is awaited", async () => {
   await using tab = await site.signedIn(ada, NO_PAGE);
   const { page } = tab;
   const me = Promise.withResolvers<void>();
@@ -78,7 +78,7 @@ test("the file of a page is fetched while the service is asked who is signed in,
   await page.getByRole("heading", { name: "Team", level: 1 }).waitFor();
 });
 
-test("the history of a message is asked for beside the message", async () => {
+test("a message's history is requested in parallel with the message", async () => {
   await using tab = await site.signedIn(ada, NO_PAGE);
   const { page } = tab;
   const message = Promise.withResolvers<void>();
@@ -95,7 +95,7 @@ test("the history of a message is asked for beside the message", async () => {
   await page.getByRole("region", { name: "Timeline" }).waitFor();
 });
 
-test("a page or a part of one that a newer version no longer has loads the site anew, once, and then says so until it is there", async () => {
+test("a script missing since an upgrade reloads the site once, then says so until it is available", async () => {
   await using tab = await site.signedIn(ada, "/keys", { statuses: [0, 404] });
   const { page } = tab;
   const missing = { status: 404, body: "" };

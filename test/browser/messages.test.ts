@@ -43,7 +43,7 @@ const stories = await Promise.all(
   }),
 );
 
-test("without messages the page says what comes and leads there; a sent one shows its story, its segments, its charge, and HTML only as text", async () => {
+test("without messages the page says what will appear; a sent one shows its story, segments, charge, and HTML only as text", async () => {
   await using tab = await site.signedIn(ada, "/messages");
   const { page } = tab;
   await page.getByText("No messages yet").waitFor();
@@ -114,7 +114,7 @@ function look({ page }: Tab, state: "visible" | "hidden"): Promise<void> {
     document.dispatchEvent(new Event("visibilitychange", { bubbles: true }))`);
 }
 
-test("who leaves Compose before the answer comes stays where they went", async () => {
+test("leaving Compose before the answer comes does not navigate away later", async () => {
   await using tab = await site.signedIn(ada, "/compose");
   const { page } = tab;
   await page.getByLabel("Recipient").fill("4915112345679");
@@ -142,7 +142,7 @@ test("who leaves Compose before the answer comes stays where they went", async (
   assert.equal(new URL(page.url()).pathname, "/messages");
 });
 
-test("the counter equals the preview, the copied cURL sends the text as it was written, and 11 segments, a wrong address or half a date are told before sending", async () => {
+test("the counter matches the preview, the copied cURL sends the exact text, and 11 segments, a wrong address or half a date are reported before sending", async () => {
   const text = `"It's" a \\ $HOME \`id\` 👋\nand !more`;
   await using tab = await site.signedIn(ada, "/compose", { statuses: [422] });
   const { page } = tab;
@@ -199,7 +199,7 @@ test("the counter equals the preview, the copied cURL sends the text as it was w
   assert.ok(!tab.requests.some((each) => /^POST .*\/messages$/.test(each)));
 });
 
-test("a wrong number is told once its field is left, before there is a text, and moves nothing that stands beside it", async () => {
+test("a wrong number is reported once its field is left, even before there is a text, and shifts nothing beside it", async () => {
   await using tab = await site.signedIn(ada, "/compose", { statuses: [422] });
   const { page } = tab;
   const wrong = page.getByLabel("Recipient").and(page.locator("[aria-invalid=true]"));
@@ -216,7 +216,7 @@ test("a wrong number is told once its field is left, before there is a text, and
   assert.ok(await endings.isVisible());
 });
 
-test("who changes a text whose answer was lost is told that it was sent, and can send the other too", async () => {
+test("changing a text whose answer was lost says that it was sent, and the new text can be sent too", async () => {
   await using tab = await site.signedIn(ada, "/compose", { statuses: [0, 409] });
   const { page } = tab;
   const texts = () =>
@@ -243,7 +243,7 @@ test("who changes a text whose answer was lost is told that it was sent, and can
   assert.deepEqual(await texts(), [{ text: "First" }, { text: "Second" }]);
 });
 
-test("a message that the account cannot pay for names price and balance, which follow what is booked, and no wait; without a price the page says why", async () => {
+test("a message that costs too much shows price and balance, kept up to date, and no wait; without a price the page says why", async () => {
   const poor = await site.account({ name: "Poor", credits: 1 });
   const owner = await site.person("Poor Owner", [[poor, "owner"]]);
   await using tab = await site.signedIn(owner, "/compose", { statuses: [402, 503] });
@@ -274,7 +274,7 @@ test("a message that the account cannot pay for names price and balance, which f
   await tab.page.getByRole("button", { name: "Send for 1 credit" }).waitFor();
 });
 
-test("filters live in the address, Back walks them, unknown ones and a damaged cursor leave it, and clearing takes what is being typed; a refunded message costs nothing", async () => {
+test("filters are kept in the address and work with Back, invalid ones are removed, and clearing includes what is being typed; a refunded message costs nothing", async () => {
   await send("4915112340002", "Refused", { reference: "order-7" });
   await send("4915112340001", "Undelivered");
   await using tab = await site.signedIn(ada, "/messages?status=foo&bar=1");
@@ -332,7 +332,7 @@ test("filters live in the address, Back walks them, unknown ones and a damaged c
   assert.equal(await page.getByLabel("Key", { exact: true }).inputValue(), old);
 });
 
-test("a number is found however it is written, and a reference that looks like one as well; a row opens by keyboard beside the list, and Esc gives the focus back to it", async () => {
+test("search finds a number in any format, and a reference that looks like one; a row opens by keyboard beside the list, and Esc returns the focus to it", async () => {
   await send("4915112345678", "By reference", { reference: "2026-1116-001" });
   await send("4915187654321", "By number");
   await using tab = await site.signedIn(ada, "/messages");
@@ -366,7 +366,7 @@ test("a number is found however it is written, and a reference that looks like o
   await tab.check("drawer");
 });
 
-test("on a phone too, a row opens wherever it is touched, and its time is copied instead", async () => {
+test("on a phone, a tap anywhere on a row opens it, and on its time copies that instead", async () => {
   await send("4915187654321", "To be touched");
   await using tab = await site.signedIn(ada, "/messages", { isPhone: true });
   const { page } = tab;
@@ -380,7 +380,7 @@ test("on a phone too, a row opens wherever it is touched, and its time is copied
   await page.getByRole("dialog").getByText("Timeline").waitFor();
 });
 
-test("new messages raise a pill and move no row; Live puts them in", async () => {
+test("new messages show a pill and move no row; Live inserts them", async () => {
   await using tab = await site.signedIn(ada, "/messages");
   const { page } = tab;
   await page.locator(rows).first().waitFor();
@@ -429,7 +429,7 @@ test("a text is shown in the direction of its script, in the list and on its pag
   assert.equal(await direction(), "rtl");
 });
 
-test("however many messages come, the rows shown are kept true by one read, and those that have ended by none", async () => {
+test("however many messages arrive, the rows shown are refreshed by one read, and final ones by none", async () => {
   const waiting = { sendAt: new Date(Date.now() + 3_600_000).toISOString() };
   const { messageId } = await send("4915112345678", "Waits", waiting);
   for (let n = 0; n < 6; n += 1) await send("4915112345678", `Waits ${n}`, waiting);
@@ -464,7 +464,7 @@ test("however many messages come, the rows shown are kept true by one read, and 
   assert.deepEqual(await order(), shown, "no row moves");
 });
 
-test("a message that waits can be canceled, its refund is shown, and it can be sent again with all it had while its text is kept", async () => {
+test("a waiting message can be canceled, its refund is shown, and it can be sent again with all its fields while its text is kept", async () => {
   const sendAt = new Date(Date.now() + 3_600_000).toISOString();
   const more = { metadata: { note: "x".repeat(200) }, callbackUrl: "https://example.com/hooks" };
   const { messageId } = await send("4915112345678", "Later", { sendAt, ...more });
@@ -510,7 +510,7 @@ test("a message that waits can be canceled, its refund is shown, and it can be s
   await tab.check("redacted");
 });
 
-test("every ending of the simulator and every segment is told as the history has it, and leads to its bookings", async () => {
+test("every outcome of the simulator and every segment is shown as in the history, with a link to its bookings", async () => {
   await using tab = await site.signedIn(teller, "/messages");
   const { page } = tab;
   const timeline = page.getByRole("region", { name: "Timeline" });
@@ -569,7 +569,7 @@ function wordOf(entry: HistoryEntry | undefined): RegExp {
   }
 }
 
-test("a message that is handed over while somebody asks to cancel it stays, and the page says why", async () => {
+test("a message submitted while its cancel is being confirmed is not canceled, and the page says why", async () => {
   const sendAt = new Date(Date.now() + 3_600_000).toISOString();
   const { messageId } = await send("4915112340004", "Too late", { sendAt });
   await using tab = await site.signedIn(ada, `/messages/${messageId}`, { statuses: [409] });
@@ -598,7 +598,7 @@ test("another account's message is not found", async () => {
   await tab.check("not found");
 });
 
-test("a viewer's pages, answers and file hold no whole number and no text", async () => {
+test("a viewer's pages, answers and downloads have no full number and no text", async () => {
   const secret = "Top secret words";
   await send("4915198765432", secret);
   const viewer = await site.person("View Only", [[account, "viewer"]]);
@@ -628,7 +628,7 @@ test("a viewer's pages, answers and file hold no whole number and no text", asyn
   }
 });
 
-test("a list of the last minutes that was left open is of the last minutes again, and so is its file", async () => {
+test("a list of the last minutes left open is updated on return, and so is its download", async () => {
   const options = { hasClock: true, isLast: true };
   await using tab = await site.signedIn(ada, "/messages?range=15m", options);
   const { page } = tab;
@@ -648,7 +648,7 @@ test("a list of the last minutes that was left open is of the last minutes again
   assert.ok(now - from < 16 * 60_000, `the file begins at ${new Date(from).toISOString()}`);
 });
 
-test("who asked for too much is told how long to wait, and cannot try again before", async () => {
+test("a rate-limited user is told how long to wait, and cannot retry before", async () => {
   const options = { statuses: [429], hasClock: true, isLast: true };
   await using tab = await site.signedIn(ada, "/keys", options);
   const { page } = tab;

@@ -36,7 +36,7 @@ const fact = (within: Locator, label: string, value: string) =>
 const section = (page: Page, name: string) =>
   page.getByRole("navigation", { name: "Operator pages" }).getByRole("link", { name });
 
-test("an operator creates an account, whose owner joins by the last link made, and tops it up", async () => {
+test("an operator creates an account, whose owner joins by the latest link, and tops it up", async () => {
   await using tab = await site.signedIn(olga, "/operator");
   const { page } = tab;
   await row(page, "Example").waitFor();
@@ -84,7 +84,7 @@ test("an operator creates an account, whose owner joins by the last link made, a
   await tab.check("no account matches");
 });
 
-test("the name of an account is shown whole, so that no other is topped up", async () => {
+test("an account's name is shown in full, so that no other is topped up by mistake", async () => {
   const { name } = await site.account({
     name: "Second Shop of the Northern Region, Customer Care, Ltd",
   });
@@ -96,7 +96,7 @@ test("the name of an account is shown whole, so that no other is topped up", asy
   assert.equal(needed, given);
 });
 
-test("a form for an account that is sent again because its answer was lost makes no second account", async () => {
+test("an account form resubmitted because its answer was lost creates no second account", async () => {
   await using tab = await site.signedIn(olga, "/operator", { statuses: [0, 409] });
   const { page } = tab;
   await page.getByRole("button", { name: "Create account" }).click();
@@ -112,7 +112,7 @@ test("a form for an account that is sent again because its answer was lost makes
   assert.deepEqual(balances, [{ balance: 500 }]);
 });
 
-test("of a user's many accounts a few are shown at once, on a phone as such; a reset link made by the operator sets a new password, once, and may switch off the second factor", async () => {
+test("a user's many accounts are listed a few at a time, also on a phone; an operator's reset link sets a password once, and may drop the second factor", async () => {
   // In sequence: those created first are the ones shown.
   const many: Account[] = [];
   for (const name of ["Arp", "Buchla", "Korg", "Oberheim", "Roland"])
@@ -159,7 +159,7 @@ test("of a user's many accounts a few are shown at once, on a phone as such; a r
   await his.page.getByRole("heading", { name: "Overview" }).waitFor();
 });
 
-test("a carrier is added by the command shown, bound, paused, changed, lost and found, what fails is told, and its password is nowhere", async () => {
+test("a carrier is added by the command shown, bound, paused, changed, lost and recovered; failures are shown, its password never is", async () => {
   const [password, changed] = ["sesam123", "anders12"];
   site.secrets.set(password, NOWHERE).set(changed, NOWHERE);
   await using tab = await site.signedIn(olga, "/operator/accounts");
@@ -307,7 +307,7 @@ async function send(
   return (await answer.json()) as { credits: number };
 }
 
-test("on a phone the operator's pages are one line that scrolls, and the open one is in sight and names the tab", async () => {
+test("on a phone the operator's pages form one scrolling line, with the open one visible and naming the tab", async () => {
   await using tab = await site.signedIn(olga, "/operator/audit", { isPhone: true });
   const { page } = tab;
   const boxOf = async (name: string) => {
@@ -338,7 +338,7 @@ test("on a phone the operator's pages are one line that scrolls, and the open on
   await inSight("Audit log");
 });
 
-test("prices: the longest prefix wins, and what the page says is what a send costs", async () => {
+test("prices: the longest prefix wins, and the page shows what a send costs", async () => {
   await using tab = await site.signedIn(olga, "/operator/prices", { statuses: [409] });
   const { page } = tab;
   await page.getByText("No prices yet").waitFor();
@@ -405,7 +405,7 @@ test("prices: the longest prefix wins, and what the page says is what a send cos
   await tab.check("routes");
 });
 
-test("an edited price undoes nobody's later change, and a late answer empties no other row's", async () => {
+test("editing a price overwrites no later change, and a late answer clears no other row's form", async () => {
   await site.db.query(sql`insert into prices (prefix, credits) values ('', 7), ('44', 2)`);
   await using tab = await site.signedIn(olga, "/operator/prices", { statuses: [409] });
   const { page } = tab;
@@ -456,7 +456,7 @@ test("an edited price undoes nobody's later change, and a late answer empties no
   await row(page, "any other number").getByText("9", { exact: true }).waitFor();
 });
 
-test("a node that is gone is shown stale", async () => {
+test("a node that has gone is shown as stale", async () => {
   await using tab = await site.signedIn(olga, "/operator/queue");
   const { page } = tab;
   await site.db.query(sql`
@@ -474,7 +474,7 @@ test("a node that is gone is shown stale", async () => {
   await tab.check("stale node");
 });
 
-test("the audit log is filtered in the address, exported, and failing it says so", async () => {
+test("the audit log's filters are kept in the address, it can be exported, and a failure says so", async () => {
   await using tab = await site.signedIn(olga, "/operator/audit", { statuses: [500] });
   const { page } = tab;
   await row(page, "carrier.changed").first().waitFor();
@@ -528,7 +528,7 @@ const LINES_OF_A_SURNAME = `{
   length;
 }`;
 
-test("an operator who is in no account has the operator's pages, and no others", async () => {
+test("an operator who is in no account sees the operator's pages, and no others", async () => {
   const lone = await site.person("Lone Wolf", [[account, "viewer"]], true);
   await site.db.query(sql`delete from memberships where user_id = ${lone.userId}`);
   const options = { statuses: [0, 401, 404], isLast: true };

@@ -39,7 +39,7 @@ function counted(): Promise<Record<string, number>> {
 const figure = (page: Page, label: string) => page.locator(`[data-figure="${label}"]`);
 const panel = (page: Page, name: string) => page.getByRole("region", { name, exact: true });
 
-test("the walk leads to a first delivered message: steps tick live, and every snippet runs", async () => {
+test("the walk leads to a first delivered message: steps tick off live, and every snippet runs", async () => {
   const fresh = await site.account({ name: "Newcomer" });
   const owner = await site.person("New Comer", [[fresh, "owner"]]);
   await using receiver = await startReceiver();
@@ -106,7 +106,7 @@ function run(language: string, snippet: string, apiKey: string): string | undefi
   }
 }
 
-test("numbers, table and CSV equal a count in the database, and move with a status", async () => {
+test("numbers, table and CSV equal a count in the database, and follow changes of status", async () => {
   const delivered = Array.from({ length: 22 }, () => "4915112345678");
   await send([...delivered, "4915112340001", "4915112340002"]);
   await site.db.query(sql`
@@ -207,7 +207,7 @@ async function textOf(stream: NodeJS.ReadableStream): Promise<string> {
   return text;
 }
 
-test("a range changes the address and asks once per panel; a bar narrows it, an empty one offers more, and time moves it on", async () => {
+test("a range changes the address and queries each panel once; a bar narrows it, an empty one offers more, and it moves on", async () => {
   await counted();
   await using tab = await site.signedIn(ada, "/");
   const { page } = tab;
@@ -264,7 +264,7 @@ const TOMORROW = `{
   Date.now = () => real() + 25 * 3_600_000;
 }`;
 
-test("a day begins at the midnight of the reader's zone, which the page names; what is on its way is counted beside what has ended", async () => {
+test("days begin at midnight in the reader's zone, which the page names; messages in progress are counted along with final ones", async () => {
   const travel = await site.account({ name: "Travel" });
   const owner = await site.person("Trav Eller", [[travel, "viewer"]]);
   await send(["4915112345678"], {}, await site.key(travel));
@@ -294,7 +294,7 @@ test("a day begins at the midnight of the reader's zone, which the page names; w
   }
 });
 
-test("numbers and panels that are late show their shape; one that fails says so, and the others stay", async () => {
+test("late numbers and panels show placeholders; one that fails says so, and the others stay", async () => {
   // Requests that wait too long for a table are told to retry.
   await using tab = await site.signedIn(ada, "/keys", { statuses: [500, 503] });
   const { page } = tab;

@@ -17,7 +17,7 @@ const box = (page: Page) =>
   page.getByRole("textbox", { name: "Search pages, actions and messages" });
 const found = (page: Page, name: string | RegExp) => dialog(page).getByRole("button", { name });
 
-test("the palette finds pages by what one calls them, actions, and a message by its pasted id", async () => {
+test("the palette finds pages by their synonyms, actions, and a message by its pasted id", async () => {
   await using tab = await site.signedIn(ada, "/team");
   const { page } = tab;
   await heading(page, "Team").waitFor();
@@ -70,7 +70,7 @@ async function go(page: Page, letter: string, name: string): Promise<void> {
   assert.fail(`g ${letter} does not lead to ${name}`);
 }
 
-test("letters go to pages, rows and dialogs, and do nothing while one types; an operator finds the operator's pages", async () => {
+test("shortcuts open pages, rows and dialogs, but not while typing; an operator finds the operator's pages", async () => {
   const olga = await site.person("Olga Operator", [[account, "developer"]], true);
   await using tab = await site.signedIn(olga, "/team");
   const { page } = tab;

@@ -18,7 +18,7 @@ async function signIn({ page }: Tab, { email }: Person, password: string): Promi
   await page.getByRole("button", { name: "Sign in" }).click();
 }
 
-test("a changed password ends all other sessions, and only the new one signs in", async () => {
+test("a password change ends all other sessions, and only the new password signs in", async () => {
   const bob = await site.person("Bob Moog", [[account, "developer"]]);
   await using other = await site.signedIn(bob, "/keys", { statuses: [401, 404] });
   await other.page.getByRole("heading", { name: "API keys" }).waitFor();
@@ -46,7 +46,7 @@ test("a changed password ends all other sessions, and only the new one signs in"
   await other.page.getByRole("heading", { name: "API keys" }).waitFor();
 });
 
-test("a second factor is switched on by its code, which works once, as each recovery code does", async () => {
+test("a second factor is switched on by its code, which works once, as does each recovery code", async () => {
   const carl = await site.person("Carl Orff", [[account, "viewer"]]);
   await using tab = await site.signedIn(carl, "/profile");
   const { page } = tab;
@@ -101,7 +101,7 @@ test("a second factor is switched on by its code, which works once, as each reco
   await other.page.getByRole("heading", { name: "Sign in" }).waitFor();
 });
 
-test("a proof that runs out in a dialog is asked for there, and a password does not become a code that all can read", async () => {
+test("a proof that expires in a dialog is requested there, and a typed password never shows up in the code field", async () => {
   const fay = await site.person("Fay Wray", [[account, "viewer"]]);
   await using tab = await site.signedIn(fay, "/profile", { statuses: [403] });
   const { page } = tab;
@@ -131,7 +131,7 @@ test("a proof that runs out in a dialog is asked for there, and a password does 
   assert.equal(await dialog(page).getByLabel("Code of your second factor").inputValue(), "");
 });
 
-test("a proof that was given is not asked for again in the next step of its dialog", async () => {
+test("a proof given in one step of a dialog is not requested again in the next", async () => {
   const gina = await site.person("Gina Lollo", [[account, "viewer"]]);
   await using tab = await site.signedIn(gina, NO_PAGE);
   await site.db.query(sql`
@@ -152,7 +152,7 @@ test("a proof that was given is not asked for again in the next step of its dial
   assert.equal(await dialog(page).getByLabel("Your password").count(), 0);
 });
 
-test("places can be signed out from here, and theme, zone and letters are kept in the profile; what is chosen is seen also where the system sets the colours", async () => {
+test("other sessions can be ended here, and theme, zone and shortcuts are kept in the profile; the choice is visible in forced colours too", async () => {
   const dora = await site.person("Dora Maar", [[account, "viewer"]]);
   await using other = await site.signedIn(dora, "/keys", { statuses: [401, 404] });
   await other.page.getByRole("heading", { name: "API keys" }).waitFor();
@@ -282,7 +282,7 @@ test("the default sender is used by the next send, and the low mark colours the 
   assert.equal(((await answer.json()) as { sender: string }).sender, "Engines");
 });
 
-test("what somebody else changes is shown at once, but not over what is being typed", async () => {
+test("another user's changes are shown at once, but do not overwrite what is being typed", async () => {
   const mary = await site.person("Mary Shelley", [[account, "owner"]]);
   await using first = await site.signedIn(ada, "/settings");
   await using second = await site.signedIn(mary, "/settings", { statuses: [409] });
@@ -316,7 +316,7 @@ test("what somebody else changes is shown at once, but not over what is being ty
   assert.deepEqual(await saved(), [merged]);
 });
 
-test("who is no owner reads the settings, and is told why they cannot be changed", async () => {
+test("a member who is not an owner can read the settings, and is told why they cannot be changed", async () => {
   const eve = await site.person("Eve Ensler", [[account, "developer"]]);
   await using tab = await site.signedIn(eve, "/settings");
 

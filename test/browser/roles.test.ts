@@ -276,7 +276,7 @@ async function fits(page: Page, path: string): Promise<void> {
 }
 
 for (const role of [...memberRoles, "operator", "outsider", "stranger"] as const) {
-  test(`to the ${role}, every page shows itself, says why a button may not be pressed, or is refused`, async () => {
+  test(`for the ${role}, every page is shown, explains each disabled button, or is refused`, async () => {
     const person = people[role];
     const options = { statuses: [401, 404], isDark: role === "operator" };
     await using tab = person ? await site.signedIn(person, "/", options) : await site.tab(options);

@@ -18,7 +18,7 @@ function setupLink(): string {
   return /http\S+\/setup#token=\S+/.exec(site.service.output())?.[0] ?? "";
 }
 
-test("a fresh server leads every path to set-up, which says where the link is", async () => {
+test("on a fresh server every path leads to set-up, which says where to find the link", async () => {
   await using tab = await site.tab({ statuses: [401] });
 
   await tab.page.goto(`${site.url}/keys?state=active`);
@@ -38,7 +38,7 @@ test("a wrong token says so and nothing else", async () => {
   await tab.check("wrong link");
 });
 
-test("an e-mail that a user has already is told at its field, and the form goes back to it", async () => {
+test("an e-mail already in use is reported at its field, and the form returns to it", async () => {
   const { email } = await site.person("Grace Hopper", [[await site.account(), "owner"]]);
   await using tab = await site.tab({ statuses: [401, 409] });
   const { page } = tab;
@@ -57,7 +57,7 @@ test("an e-mail that a user has already is told at its field, and the form goes 
   await tab.check("e-mail taken");
 });
 
-test("two tabs that finish together make exactly one operator, and the token is in no address or log", async () => {
+test("two tabs that finish at once create exactly one operator, and the token is in no address or log", async () => {
   site.secrets.set(PASSWORD, /(?!)/);
   site.secrets.set(tokenOf(setupLink()), /(?!)/);
   await using first = await site.tab({ statuses: [404, 409] });

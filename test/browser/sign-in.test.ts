@@ -19,7 +19,7 @@ async function give({ page }: Tab, email: string, password: string): Promise<voi
   await page.getByRole("button", { name: "Sign in" }).click();
 }
 
-test("password managers know the fields; an unknown e-mail and a wrong password read the same, the focus is on the password, and who goes on guessing waits, counted down", async () => {
+test("password managers know the fields; unknown e-mail and wrong password look the same and focus the password; repeated guesses wait with a countdown", async () => {
   await using tab = await site.tab({ statuses: [401, 404, 429] });
   await tab.page.goto(`${site.url}/sign-in`);
   await tab.page.getByLabel("E-mail").waitFor();
@@ -58,7 +58,7 @@ async function guess(email: string): Promise<void> {
   assert.equal(answer.status, 401);
 }
 
-test("on plain http sign-in warns, a key is copied all the same, and where that fails it is selected and the gate stays", async () => {
+test("over plain http sign-in warns and a key can still be copied; if that fails it is selected and closing still asks", async () => {
   const url = INSECURE(new URL(site.url).port);
   const plain = await site.account({ name: "Plain" });
   const owner = await site.person("Plain Owner", [[plain, "owner"]]);
@@ -94,7 +94,7 @@ test("on plain http sign-in warns, a key is copied all the same, and where that 
   assert.equal(await dialog.getByLabel("Name").inputValue(), key);
 });
 
-test("signing in leads to the page that was wanted, and never to another site; who was not signed in is told of no session that has ended", async () => {
+test("signing in leads to the requested page, never to another site; no ended session is mentioned if there was none", async () => {
   await using tab = await site.tab({ statuses: [401, 404] });
 
   await tab.page.goto(`${site.url}/messages?status=SENT`);
@@ -123,7 +123,7 @@ test("after signing out, Back shows nothing private", async () => {
   assert.ok(!(await tab.page.content()).includes(ada.email));
 });
 
-test("signing out of a session that has ended leaves no draft to who signs in next", async () => {
+test("signing out of an ended session leaves no draft to the next user", async () => {
   const eve = await site.person("Eve Adams", [[account, "developer"]]);
   await using tab = await site.signedIn(eve, "/compose", { statuses: [401, 404] });
   await tab.page.getByLabel("Text").fill("Private");
@@ -142,7 +142,7 @@ test("signing out of a session that has ended leaves no draft to who signs in ne
   assert.equal(await tab.page.getByLabel("Text").inputValue(), "");
 });
 
-test("a session that ends amid a form says so and keeps what was typed", async () => {
+test("a session that ends while a form is filled in says so and keeps what was typed", async () => {
   const bob = await site.person("Bob Moog", [[account, "developer"]]);
   await using tab = await site.signedIn(bob, "/compose", { statuses: [401, 404] });
   await tab.page.getByLabel("Recipient").fill("4915112345678");
@@ -164,7 +164,7 @@ test("a session that ends amid a form says so and keeps what was typed", async (
   assert.equal(await tab.page.getByLabel("Recipient").inputValue(), "4915112345678");
 });
 
-test("what was typed stands in no other account, and is forgotten when another user signs in", async () => {
+test("typed drafts never appear in another account, and are deleted when another user signs in", async () => {
   const second = await site.account({ name: "Second" });
   const carol = await site.person("Carol Shaw", [
     [account, "developer"],
@@ -192,7 +192,7 @@ test("what was typed stands in no other account, and is forgotten when another u
   assert.ok(!(await page.evaluate<string>("JSON.stringify(sessionStorage)")).includes("Private"));
 });
 
-test("an address of an account that is not one's own says so, and leads to one's own", async () => {
+test("an address of another's account says so, and links to one's own", async () => {
   const other = await site.account({ name: "Strangers" });
   await using tab = await site.signedIn(ada, `/keys?account=${other.accountId}`);
 
@@ -204,7 +204,7 @@ test("an address of an account that is not one's own says so, and leads to one's
   assert.equal(tab.page.url(), `${site.url}/`);
 });
 
-test("who is in no account is told whom to ask, and can sign out there", async () => {
+test("a user without an account is told whom to ask, and can sign out there", async () => {
   const nobody = await site.person("No Body", [[account, "viewer"]]);
   await site.db.query(sql`delete from memberships where user_id = ${nobody.userId}`);
   const path = `/keys?account=${account.accountId}`;
@@ -216,7 +216,7 @@ test("who is in no account is told whom to ask, and can sign out there", async (
   await tab.page.getByRole("heading", { name: "Sign in" }).waitFor();
 });
 
-test("on a narrow phone every button of the header is in sight, and every account can be reached", async () => {
+test("on a narrow phone every header button is visible, and every account can be reached", async () => {
   const rich = await site.account({
     name: "Acme Trading with a name of sixty characters, as long as can",
     credits: 50_856,
@@ -254,7 +254,7 @@ test("on a narrow phone every button of the header is in sight, and every accoun
   await header.getByRole("button", { name: `Switch account: ${others.at(-1)?.name}` }).waitFor();
 });
 
-test("with two accounts the address names the one that is shown", async () => {
+test("with two accounts the address names the one shown", async () => {
   const second = await site.account({ name: "Second" });
   const both = await site.person("Two Hats", [
     [account, "owner"],
@@ -294,7 +294,7 @@ test("with two accounts the address names the one that is shown", async () => {
   assert.equal(tab.page.url(), `${site.url}${wanted}`, "also after signing in again");
 });
 
-test("a service that is away for a moment, or renews the cookie, costs no page and nothing that was typed; away for longer, the page says since when", async () => {
+test("a short outage or a renewed cookie loses neither the page nor typed text; during a longer one the page says since when", async () => {
   const options = { statuses: [0, 401, 404], isLast: true };
   await using tab = await site.signedIn(ada, "/settings", options);
   const { page } = tab;

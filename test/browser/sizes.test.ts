@@ -47,7 +47,7 @@ test("the shell is at most 175 kB of compressed script", () => {
   assert.ok(gzipped(shell()) <= 175 * KB, `${gzipped(shell())}`);
 });
 
-test("the shell is three files, and no page fetches more than 25 of its own", () => {
+test("the shell is three files, and no page loads more than 25 of its own", () => {
   assert.equal(shell().size, 3, "our code, its libraries, and what the bundler adds");
   const counts = pages().map((name) => [name, loadedWith(name).difference(shell()).size]);
   assert.deepEqual(

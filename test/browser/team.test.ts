@@ -43,7 +43,7 @@ function ask({ page }: Tab, method: string, path: string, body?: object): Promis
   }))`);
 }
 
-test("an invitation is a link shown once; on a phone it makes a member with the role given, once", async () => {
+test("an invitation is a link shown once; on a phone it adds a member with its role, once", async () => {
   await using tab = await site.signedIn(ada, "/keys");
   const { page } = tab;
   await whileLate({ site, tab, link: "Team" }, async () => {
@@ -87,7 +87,7 @@ test("an invitation is a link shown once; on a phone it makes a member with the 
   await again.check("link used");
 });
 
-test("a form for an invitation that is sent again because its answer was lost makes no second link", async () => {
+test("an invitation form resubmitted because its answer was lost creates no second link", async () => {
   const shop = await site.account({ name: "Lossy" });
   const owner = await site.person("Patient Owner", [[shop, "owner"]]);
   await using tab = await site.signedIn(owner, "/team", { statuses: [0, 409] });
@@ -104,7 +104,7 @@ test("a form for an invitation that is sent again because its answer was lost ma
   assert.deepEqual(links, [{ kind: "invitation" }]);
 });
 
-test("a link is for another user than who is signed in, once they have signed out; withdrawn or out of date it says so, and so does who withdraws it too late", async () => {
+test("a signed-in user can sign out to use a link as another; a withdrawn or expired link says so, and so does withdrawing it too late", async () => {
   await using tab = await site.signedIn(ada, "/team");
   const withdrawn = await invite(tab, "Developer");
   await copyAndClose(tab, "Copy link");
@@ -143,7 +143,7 @@ test("a link is for another user than who is signed in, once they have signed ou
   await dialog(tab.page).getByRole("alert").waitFor();
 });
 
-test("a removed member's open page goes to sign-in, and the next request is refused", async () => {
+test("a removed member's open page leads to sign-in, and the next request is refused", async () => {
   const bob = await site.person("Bob Moog", [[account, "developer"]]);
   await using tab = await site.signedIn(ada, "/team");
   await using his = await site.signedIn(bob, "/keys", { statuses: [401, 404] });
@@ -174,7 +174,7 @@ test("the last owner cannot be demoted or removed, nor leave", async () => {
   assert.deepEqual(await ask(tab, "DELETE", path), refused);
 });
 
-test("of two owners who change one member the second is told, and then sees what the first did; a role that is kept ends no session", async () => {
+test("the second of two owners changing one member is told so, then sees the first one's change; keeping a role ends no session", async () => {
   const mary = await site.person("Mary Shelley", [[account, "owner"]]);
   const carl = await site.person("Carl Orff", [[account, "viewer"]]);
   await using first = await site.signedIn(ada, "/team");
@@ -207,7 +207,7 @@ test("of two owners who change one member the second is told, and then sees what
   assert.equal(changes.length, 2);
 });
 
-test("who is no owner sees the team, with every button disabled and saying why", async () => {
+test("a member who is not an owner sees the team, with every button disabled and saying why", async () => {
   const eve = await site.person("Eve Ensler", [[account, "developer"]]);
   await using tab = await site.signedIn(eve, "/team", { statuses: [403] });
   const buttons = ["Invite someone", "Change role of Ada Lovelace", "Remove Ada Lovelace"];
@@ -231,7 +231,7 @@ test("who is no owner sees the team, with every button disabled and saying why",
   assert.deepEqual(await ask(tab, "DELETE", path), denied);
 });
 
-test("names of sixty letters without a space leave every table in its width", async () => {
+test("names of sixty letters without a space do not widen any table", async () => {
   const name = "Wolfeschlegelsteinhausenbergerdorffwelchevoralternwarengewissenhaft".slice(0, 60);
   const long = await site.account({ name });
   const wolfe = await site.person(name, [[long, "owner"]], true);
@@ -278,7 +278,7 @@ const WIDER = `[document.documentElement, ...document.querySelectorAll("main sec
   .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
   .map((each) => (each.ariaLabel ?? "page") + " by " + (each.scrollWidth - each.clientWidth))`;
 
-test("members and invitations beyond a page are reached, each list by its own pages", async () => {
+test("members and invitations beyond a page can be reached, each list by its own pages", async () => {
   const crowd = await site.account({ name: "Crowd" });
   const owner = await site.person("Owner of many", [[crowd, "owner"]]);
   await site.db.query(sql`
@@ -317,7 +317,7 @@ test("members and invitations beyond a page are reached, each list by its own pa
   await page.getByText("Guest 1", { exact: true }).waitFor();
 });
 
-test("a failure says so with the request's id, and trying again goes on", async () => {
+test("a failure shows the request's id, and trying again continues", async () => {
   await using tab = await site.signedIn(ada, "/keys", { statuses: [500] });
   await withoutColumn(site.db, "memberships.joined_at", async () => {
     await tab.page.getByRole("link", { name: "Team" }).click();

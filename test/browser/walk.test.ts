@@ -18,7 +18,7 @@ async function open(page: Page, name: string): Promise<void> {
 }
 
 /** On a desktop, each step is tested in the file of its page. */
-test("a stranger comes on a phone from the printed link to a delivered message and its verified webhook", async () => {
+test("a stranger on a phone gets from the printed link to a delivered message and its verified webhook", async () => {
   await using site = await startSite();
   await using receiver = await startReceiver();
   await using tab = await site.tab({ isPhone: true, statuses: [401, 404] });

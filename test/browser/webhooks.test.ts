@@ -93,7 +93,7 @@ function ask<Answer>(page: Page, path: string): Promise<Answer> {
   return page.evaluate<Answer>(`fetch("${address}").then((answer) => answer.json())`);
 }
 
-test("without webhooks the page says what comes; a test event shows the answer at once and keeps the focus", async () => {
+test("without webhooks the page says what will appear; a test event shows the answer and keeps the focus", async () => {
   const fresh = await site.account({ name: "Fresh" });
   const owner = await site.person("Fresh Owner", [[fresh, "owner"]]);
   await using target = await startReceiver(() => ({ status: 500, body: "no" }));
@@ -128,7 +128,7 @@ test("without webhooks the page says what comes; a test event shows the answer a
   assert.deepEqual([sent?.headers["x-sms-test"], sent?.headers["x-sms-attempt"]], ["true", "1"]);
 });
 
-test("one delivery is replayed with the same id and bytes and a valid signature, and its button keeps the focus; of too many the most is told", async () => {
+test("a delivery is replayed with the same id and bytes and a valid signature, and its button keeps the focus; for too many the limit is shown", async () => {
   const [good] = ways;
   const path = `/webhooks?messageId=${good?.messageId}`;
   await using tab = await site.signedIn(ada, path, { statuses: [422] });
@@ -181,7 +181,7 @@ test("one delivery is replayed with the same id and bytes and a valid signature,
   await dialog(page).getByRole("region", { name: "Attempt 3" }).waitFor();
 });
 
-test("what is exhausted is counted, replayed with progress, and the count equals the rows", async () => {
+test("exhausted deliveries are counted and replayed with progress, and the count equals the rows", async () => {
   const shop = await site.account({ name: "Shop" });
   const owner = await site.person("Shop Owner", [[shop, "owner"]]);
   const shopKey = await site.key(shop);
@@ -258,7 +258,7 @@ for (const { what, asks, told, open } of [
     },
   },
 ]) {
-  test(`a form to replay ${what} that is sent again because its answer was lost makes no second replay`, async () => {
+  test(`a form to replay ${what} resubmitted because its answer was lost starts no second replay`, async () => {
     const shop = await site.account({ name: "Lossy" });
     const owner = await site.person("Patient Owner", [[shop, "owner"]]);
     await using failing = await startReceiver(() => 500);
@@ -279,7 +279,7 @@ for (const { what, asks, told, open } of [
   });
 }
 
-test("whatever a receiver answers is told in the right words, with its timings and only as text", async () => {
+test("every answer of a receiver is described correctly, with its timings and only as text", async () => {
   // Answers of private addresses are kept only with the embedded database, so insert one here.
   const html = "<img src=x onerror=alert(1)>";
   const tried = () =>
@@ -340,7 +340,7 @@ const WIDER_BY = `{
   scrollWidth - clientWidth;
 }`;
 
-test("among thousands the next page follows what is shown, one of a range is found again, a look goes on where it was cut short, and filters stay as they are typed", async () => {
+test("among thousands the next page continues from the rows shown, one in the range is found by its id, a search cut short resumes, and filters stay as typed", async () => {
   const busy = await site.account({ name: "Busy" });
   const owner = await site.person("Busy Owner", [[busy, "owner"]]);
   await site.db.query(sql`
@@ -432,7 +432,7 @@ const SAMPLES = {
   Ruby: "verify_webhook.rb",
 };
 
-test("the samples on the page are those of the docs, and verify a real delivery but no changed byte", async () => {
+test("the samples on the page are those of the docs; they verify a real delivery and reject a changed byte", async () => {
   await using tab = await site.signedIn(ada, "/webhooks?tab=secret");
   const { page } = tab;
   const secret = await reveal(tab);
@@ -480,7 +480,7 @@ function run([program = "", ...args]: string[], { body, headers }: Received, sec
   return stdout.toString().trim() || stderr.toString();
 }
 
-test("on a phone too, a delivery to be tried again says when and what was answered, and can be selected", async () => {
+test("on a phone too, a delivery awaiting a retry shows when and the last answer, and can be selected", async () => {
   await using tab = await site.signedIn(ada, "/webhooks?state=retrying", { isPhone: true });
 
   const row = tab.page.getByRole("listitem").filter({ hasText: "Retrying" }).first();
@@ -491,7 +491,7 @@ test("on a phone too, a delivery to be tried again says when and what was answer
   await tab.page.getByRole("region", { name: "Selection" }).getByText("1 selected").waitFor();
 });
 
-test("a viewer sees deliveries without what they carry, and why the rest may not be pressed", async () => {
+test("a viewer sees deliveries without their contents, and why other buttons are disabled", async () => {
   const viewer = await site.person("View Only", [[account, "viewer"]]);
   await using tab = await site.signedIn(viewer, "/webhooks?event=message.sent&httpStatus=500");
   const { page } = tab;
@@ -527,7 +527,7 @@ test("a viewer sees deliveries without what they carry, and why the rest may not
   }
 });
 
-test("pages of the list show every delivery once; one that is late shows its shape, one that fails can be tried again", async () => {
+test("pages of the list show every delivery once; late ones show placeholders, failed ones can be retried", async () => {
   await using tab = await site.signedIn(ada, "/keys", { statuses: [500] });
   const { page } = tab;
   await whileLate({ site, tab, link: "Webhooks" }, async () => {
@@ -562,7 +562,7 @@ test("pages of the list show every delivery once; one that is late shows its sha
   await rows(page).first().waitFor();
 });
 
-test("the secret is revealed on record and hides by itself; after Rotate, pressed again when its answer is lost, both verify, a second within the overlap is confirmed, after a drop only the new verifies", async () => {
+test("the secret is audited when revealed and hides itself; a repeated Rotate is done once, both secrets verify, a second one within the overlap needs confirming, and dropping leaves the new one", async () => {
   const shop = await site.account({ name: "Rotating" });
   const owner = await site.person("Careful Owner", [[shop, "developer"]]);
   const shopKey = await site.key(shop);
