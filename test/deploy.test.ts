@@ -18,7 +18,7 @@ const DASHBOARD = read("deploy/grafana/posthorn.json");
 const COMPOSE = read("deploy/compose.yaml");
 const DOCKERFILE = read("deploy/Dockerfile");
 
-test("every metric that alerts and dashboard name exists, and has the labels they ask for", async () => {
+test("every metric used by alerts and the dashboard exists, with the labels they use", async () => {
   const { names, samples } = await scrapeBusyNode();
   const used = [ALERTS, DASHBOARD].flatMap(metricsIn);
   const labels = Map.groupBy(samples, ({ name }) => base(name));
@@ -119,7 +119,7 @@ test("the guide explains no alert that does not exist", () => {
   );
 });
 
-test("the dashboard is whole: panels have queries, ids are unique, nothing lies over another", () => {
+test("the dashboard is complete: panels have queries, ids are unique, nothing overlaps", () => {
   const { panels } = JSON.parse(DASHBOARD) as {
     panels: {
       id: number;
@@ -148,7 +148,7 @@ function cellsOf({ x, y, w, h }: Place): string[] {
 const POSTGRES_AT = COMPOSE.indexOf("\n  postgres:");
 const [OURS, POSTGRES] = [COMPOSE.slice(0, POSTGRES_AT), COMPOSE.slice(POSTGRES_AT)];
 
-test("deployments set only settings that exist", () => {
+test("deployments use only settings that exist", () => {
   const known = new Set(describeSettings().map(({ name }) => name));
   const ofOthers = ["PATH", "NODE_OPTIONS"];
   const inCompose = [...OURS.matchAll(/^ {6}([A-Z_]+):/gm)];
@@ -165,32 +165,32 @@ test("deployments set only settings that exist", () => {
   );
 });
 
-test("every setting in the .env of a composed service reaches it, but those that the composition must know", () => {
+test("every setting in .env reaches a composed service, except those that Compose must set", () => {
   assert.match(OURS, /^ {4}env_file:\n {6}- path: \.env\n/m);
   const fixed = [...OURS.matchAll(/^ {6}([A-Z_]+):/gm)].map(([, name]) => name);
   assert.deepEqual(fixed, ["SECRET_KEY", "DATABASE_URL", "PUBLIC_URL", "METRICS_LISTEN"]);
 });
 
-test("the guide names the address that a proxy before a composed service comes from", () => {
+test("the guide names the address from which a proxy reaches a composed service", () => {
   const [, gateway] = /^ +gateway: (\S+)/m.exec(COMPOSE) ?? [];
 
   assert.ok(read("docs/operating.md").includes(`TRUST_PROXY=${gateway}`));
 });
 
-test("a composed service is no superuser of its database", () => {
+test("a composed service is not a superuser of its database", () => {
   assert.doesNotMatch(POSTGRES, /POSTGRES_USER/);
   assert.match(POSTGRES, /\.\/database\.sql:\/docker-entrypoint-initdb\.d\//);
   assert.match(read("deploy/database.sql"), /^create role posthorn login password :'password';$/m);
 });
 
-test("every way to start gives short-lived objects the same room", () => {
+test("every way to start sets the same size for the young generation", () => {
   const ways = ["package.json", "bin/posthorn.mjs", "deploy/Dockerfile"].map(read);
   for (const text of [...ways, read("deploy/systemd/posthorn.service")]) {
     assert.match(text, /--max-semi-space-size=64\b/);
   }
 });
 
-test("a service that starts while its database is away is started again until it is there", () => {
+test("a service that starts while its database is away is restarted until it is there", () => {
   const [unit = "", service = ""] = read("deploy/systemd/posthorn.service").split("[Service]");
 
   assert.match(unit, /^StartLimitIntervalSec=0$/m);
@@ -204,7 +204,7 @@ test("the sandbox lets the service list this machine's addresses", () => {
   );
 });
 
-test("the sandbox of the daily audit hides no process: by its process it finds the embedded PostgreSQL of the service", () => {
+test("the sandbox of the daily audit hides no process, so that it finds the service's embedded PostgreSQL", () => {
   assert.doesNotMatch(
     read("deploy/systemd/posthorn-audit.service"),
     /^(?:ProtectProc|ProcSubset)=/m,
@@ -228,7 +228,7 @@ test("a deployment with the example's secrets is refused", () => {
   ]);
 });
 
-test("the container runs as an ordinary user, on a read-only root, and is asked how it does", () => {
+test("the container runs as an ordinary user, on a read-only root, with a health check", () => {
   assert.match(DOCKERFILE, /^USER 10001:10001$/m);
   assert.match(DOCKERFILE, /^HEALTHCHECK [\s\S]*\/healthz/m);
   assert.match(COMPOSE, /read_only: true/);
@@ -236,7 +236,7 @@ test("the container runs as an ordinary user, on a read-only root, and is asked 
   assert.doesNotMatch(DOCKERFILE, /:latest|curl .*\| *sh/);
 });
 
-test("the image is built by the command that prepares any installation, which works", async () => {
+test("the image is built by the command that prepares any installation, and that command exists", async () => {
   const { scripts } = JSON.parse(read("package.json")) as { scripts: Record<string, string> };
 
   assert.match(DOCKERFILE, /^RUN npm run build\b/m);
@@ -255,7 +255,7 @@ test("no package runs a script when it is installed", () => {
   assert.match(read(".npmrc"), /^ignore-scripts=true$/m);
 });
 
-test("what an image leaves out is not what the pages are built from", () => {
+test("an image includes everything the pages are built from, and no secrets", () => {
   const left = read("deploy/Dockerfile.dockerignore").split("\n").filter(Boolean);
 
   for (const needed of ["bin", "contract", "dashboard", "docs", "migrations", "server", "sdk"]) {
@@ -267,7 +267,7 @@ test("what an image leaves out is not what the pages are built from", () => {
   }
 });
 
-test("the guide names what doctor checks, all of it and nothing else", () => {
+test("the guide names everything that doctor checks, and nothing else", () => {
   const sources = globSync("server/cli/doctor{-command.ts,/*.ts}", { cwd: ROOT })
     .filter((path) => !path.endsWith(".test.ts"))
     .map(read)
@@ -301,7 +301,7 @@ test("every file that the guides name or link to exists", () => {
   }
 });
 
-test("the guide names only settings that exist, and leads to headings that are there", () => {
+test("the guide names only settings and headings that exist", () => {
   const known = new Set(describeSettings().map(({ name }) => name));
   const guide = read("docs/operating.md");
   const settings = [...guide.matchAll(/`([A-Z][A-Z_]+_[A-Z_]+)(?:=[^`]*)?`/g)].map(

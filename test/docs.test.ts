@@ -38,7 +38,7 @@ function commandLines(program: string, paths: readonly string[]): Line[] {
   );
 }
 
-test("every posthorn command that a page or a sentence names exists, with the options it names", async () => {
+test("every posthorn command named in the docs or in a message exists, with its options", async () => {
   const commands = await loadCommands();
   const lines = commandLines("npx posthorn", [...pages, ...sources]);
 
@@ -59,7 +59,7 @@ test("every posthorn command that a page or a sentence names exists, with the op
   assert.ok(lines.length > 50, "the pages' commands are found");
 });
 
-test("every option that the guide to carriers names exists", async () => {
+test("every option named in the guide to carriers exists", async () => {
   const { options = {} } = findCommand(await loadCommands(), ["carrier", "add"]) ?? {};
   const named = [...read("docs/carriers.md").matchAll(/`--([a-z0-9-]+)/g)].map(([, name]) => name);
 
@@ -71,7 +71,7 @@ test("every option that the guide to carriers names exists", async () => {
   );
 });
 
-test("every npm script that a page names exists, with the options it names", () => {
+test("every npm script named in the docs exists, with its options", () => {
   const { scripts } = JSON.parse(read("package.json")) as { scripts: Record<string, string> };
   const lines = commandLines("npm run", pages);
 
@@ -89,7 +89,7 @@ test("every npm script that a page names exists, with the options it names", () 
   assert.ok(lines.length > 5, "the pages' scripts are found");
 });
 
-test("every link of a page to a file of the project leads somewhere", () => {
+test("every link from the docs to a file of the project resolves", () => {
   const problems = pages.flatMap((path) =>
     [...read(path).matchAll(/\]\(([^)\s#:]+)(?:#[^)]*)?\)/g)]
       .map(([, target = ""]) => target)
@@ -100,7 +100,7 @@ test("every link of a page to a file of the project leads somewhere", () => {
   assert.deepEqual(problems, []);
 });
 
-test("decisions are numbered one after the other, in their names and their titles", () => {
+test("decisions are numbered consecutively, in their file names and titles", () => {
   const names = globSync("docs/decisions/*", { cwd: ROOT }).toSorted();
 
   assert.ok(names.length > 0);
@@ -111,7 +111,7 @@ test("decisions are numbered one after the other, in their names and their title
   });
 });
 
-test("the table for Citus names every table", () => {
+test("the table for Citus lists every table", () => {
   const [, citus = ""] = /\*\*Citus\*\*([\s\S]*?)\n## /.exec(read("docs/operating.md")) ?? [];
   const tables = [...read("migrations/schema.sql").matchAll(/^create (?:unlogged )?table (\w+)/gm)];
 
@@ -122,7 +122,7 @@ test("the table for Citus names every table", () => {
   );
 });
 
-test("receivers are told of every event and its fields, as they are", () => {
+test("the guide for receivers lists every event with its actual fields", () => {
   const guide = read("docs/verify-webhooks.md");
   const names = (cells: string) => [...cells.matchAll(/`(\w+)`/g)].map(([, name = ""]) => name);
   const shared = names(/^`event`.*$/m.exec(guide)?.[0] ?? "");
@@ -138,7 +138,7 @@ test("receivers are told of every event and its fields, as they are", () => {
   );
 });
 
-test("receivers are told of the retries as they are", () => {
+test("the guide for receivers describes the actual retries", () => {
   const [, retries = ""] = /## Retries([\s\S]*?)\n## /.exec(read("docs/verify-webhooks.md")) ?? [];
   const [, waits = ""] = /^\| waits \| – \|(.*)\|$/m.exec(retries) ?? [];
 

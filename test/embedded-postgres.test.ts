@@ -30,12 +30,12 @@ describe("started again", () => {
   before(async () => (postgres = await made.start()));
   after(() => postgres[Symbol.asyncDispose]());
 
-  test("what was committed is there after a stop and a start", async () => {
+  test("committed data is there after a stop and a start", async () => {
     assert.equal(postgres.isNew, false);
     assert.deepEqual(await ask(postgres.url, "select value from kept"), [{ value: 42 }]);
   });
 
-  test("commits are durable, pages are checked, and only loopback is listened on", async () => {
+  test("commits are durable, pages have checksums, and it listens only on loopback", async () => {
     const settings = await ask<{ name: string; setting: string }>(
       postgres.url,
       `select name, setting from pg_settings
@@ -58,7 +58,7 @@ describe("started again", () => {
     );
   });
 
-  test("nobody connects without the password, which only the service's user can read", async () => {
+  test("connecting requires the password, which only the service's user can read", async () => {
     const wrong = new URL(postgres.url);
     wrong.password = "guessed";
 
@@ -67,12 +67,12 @@ describe("started again", () => {
     assert.equal(mode & 0o777, 0o600);
   });
 
-  test("those who work beside the service find its database", async () => {
+  test("other processes on the folder find the running database", async () => {
     const { url, port, pid } = postgres;
     assert.deepEqual(await findRunningPostgres(made.path), { url, port, pid });
   });
 
-  test("a copied folder is not taken for the original that runs", async () => {
+  test("a copied folder is not mistaken for the running original", async () => {
     await using copy = await dataFolder({ copyOf: made.path });
 
     assert.equal(await findRunningPostgres(copy.path), undefined);
@@ -83,11 +83,11 @@ describe("started again", () => {
   });
 });
 
-test("those who look for a database that has stopped find none", async () => {
+test("a stopped database is not found", async () => {
   assert.equal(await findRunningPostgres(made.path), undefined);
 });
 
-test("a start that was cut short while it made the cluster does not hinder the next, and leaves nothing", () => {
+test("a start cut short while creating the cluster does not affect the next, and leaves nothing behind", () => {
   assert.deepEqual(
     names.filter((name) => /new/.test(name)),
     [],
@@ -102,7 +102,7 @@ test("a lost password is replaced, and the data is still there", async () => {
   assert.deepEqual(await ask(postgres.url, "select value from kept"), [{ value: 42 }]);
 });
 
-test("a folder with spaces and a path of 400 letters will do", async () => {
+test("a folder with spaces and a path of 400 letters works", async () => {
   const within = join("with a space", "l".repeat(180), "o".repeat(180));
   await using folder = await dataFolder({ copyOf: made.path, within });
 
@@ -125,7 +125,7 @@ test("a data folder of another major version is refused and left as it is", asyn
 });
 
 test(
-  "root lends PostgreSQL another user, also in a folder which that user cannot reach",
+  "root runs PostgreSQL as another user, even in a folder which that user cannot reach",
   { skip: !IS_ROOT && "not root" },
   async () => {
     await using folder = await dataFolder({ copyOf: made.path });
@@ -151,7 +151,7 @@ test(
 );
 
 test(
-  "an ordinary user starts with nothing",
+  "an ordinary user can start from an empty folder",
   { skip: !canBeNobody() && "cannot become nobody here" },
   async () => {
     await using folder = await dataFolder({ owner: NOBODY });
@@ -165,7 +165,7 @@ test(
 );
 
 test(
-  "a folder the user may not write to is refused in a sentence",
+  "a folder that the user may not write to is refused in one sentence",
   { skip: !canBeNobody() && "cannot become nobody here" },
   async () => {
     await using folder = await dataFolder();

@@ -9,7 +9,7 @@ import { testDatabase } from "./support/postgres.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 
-test("what is made from the code is up to date; npm run generate makes it so", async () => {
+test("generated files match the code; npm run generate updates them", async () => {
   await using db = await testDatabase();
 
   for (const [path, text] of await generatedFiles(db)) {
@@ -18,7 +18,7 @@ test("what is made from the code is up to date; npm run generate makes it so", a
   }
 });
 
-test("the OpenAPI document is valid by an independent validator", async () => {
+test("an independent validator accepts the OpenAPI document", async () => {
   const result = await new Validator().validate(openApi("1.0.0"));
 
   assert.deepEqual(result.errors ?? [], []);

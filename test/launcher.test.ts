@@ -39,7 +39,7 @@ function pretend(version: string, arch: string = process.arch): string[] {
   return ["--import", `data:text/javascript,${encodeURIComponent(code)}`];
 }
 
-test("on the Node it is made for, the program runs in the launcher's own process", async () => {
+test("on the required Node, the program runs in the launcher's own process", async () => {
   await using project = await smallProject();
 
   const launcher = project.launch(["doctor", "--json"]);
@@ -64,7 +64,7 @@ test("on another Node, the program runs on the one installed with it and its exi
   assert.equal(code, 7);
 });
 
-test("a stop signal to the launcher reaches the program once, and the launcher waits for its end", async () => {
+test("a stop signal to the launcher reaches the program once, and the launcher waits for it to end", async () => {
   await using project = await smallProject();
   const launcher = project.launch(["wait"], { node: pretend("20.0.0") });
   await once(launcher.stdout, "data");
@@ -77,7 +77,7 @@ test("a stop signal to the launcher reaches the program once, and the launcher w
   assert.equal(await said, "SIGTERM\n");
 });
 
-test("when the launcher is killed without a chance to hand a signal on, the program stops in order", async () => {
+test("if the launcher is killed and cannot pass on a signal, the program stops cleanly", async () => {
   await using project = await smallProject();
   const launcher = project.launch(["wait"], { node: pretend("20.0.0") });
   await once(launcher.stdout, "data");
@@ -99,7 +99,7 @@ test("a program killed by a signal makes the launcher end by that signal", async
   assert.equal(signal, "SIGKILL");
 });
 
-test("when npm is told to stop and takes only its shell along, the program stops in order", async () => {
+test("if npm is told to stop and ends only its shell, the program stops cleanly", async () => {
   await using project = await smallProject();
   const shell = project.launch(["wait"], { throughShell: true });
   await once(shell.stdout, "data");
@@ -114,7 +114,7 @@ for (const [where, node] of [
   ["in its own process", []],
   ["on the Node installed with it", pretend("20.0.0")],
 ] as const) {
-  test(`compiled code is kept with the installation when the program runs ${where}`, async () => {
+  test(`compiled code is cached in the installation if the program runs ${where}`, async () => {
     await using project = await smallProject();
 
     const launcher = project.launch(["doctor"], { node });
@@ -124,7 +124,7 @@ for (const [where, node] of [
     assert.ok(kept.some((entry) => entry.isFile()));
   });
 
-  test(`the program runs ${where} also where no compiled code can be kept`, async () => {
+  test(`the program runs ${where} even if compiled code cannot be cached`, async () => {
     await using project = await smallProject();
     await mkdir(dirname(project.compiled), { recursive: true });
     await writeFile(project.compiled, "not a folder");
@@ -140,7 +140,7 @@ for (const [where, node] of [
   });
 }
 
-test("an old Node without the right one beside it gets a sentence that says what to do", async () => {
+test("on an old Node without the right one installed, one sentence says what to do", async () => {
   await using project = await smallProject({ hasNode: false });
 
   const launcher = project.launch(["start"], { node: pretend("20.0.0") });
@@ -153,7 +153,7 @@ test("an old Node without the right one beside it gets a sentence that says what
   assert.equal(code, 1);
 });
 
-test("where npm has no such Node, the sentence does not send people to npm", async () => {
+test("if npm has no such Node, the sentence does not refer to npm", async () => {
   await using project = await smallProject();
 
   const launcher = project.launch(["start"], { node: pretend("20.0.0", "pdp11") });
@@ -166,7 +166,7 @@ test("where npm has no such Node, the sentence does not send people to npm", asy
   assert.equal(code, 1);
 });
 
-test("a file is run on the Node installed with it, whichever Node npm has, with its arguments and exit code", async () => {
+test("a file is run on the Node installed with it, whatever Node npm runs on, with its arguments and exit code", async () => {
   await using project = await smallProject();
 
   const script = project.launch(["a text"], { node: pretend("20.0.0"), file: "server/main.ts" });
@@ -177,7 +177,7 @@ test("a file is run on the Node installed with it, whichever Node npm has, with 
   assert.notEqual(pid, script.pid);
 });
 
-test("a link to Node that npm took away again is there once the program is built", async () => {
+test("a link to Node that npm removed is restored once the program is built", async () => {
   await using project = await smallProject();
 
   await once(project.launch([], { file: "server/main.ts" }), "exit");

@@ -24,7 +24,7 @@ const asides = new Set(
 /** npx takes longer than most commands do; it is used only for those that keep running. */
 const QUICK_NPX = 'npx() { shift; node bin/posthorn.mjs "$@"; }';
 
-test("every command of the README does what the page says", async () => {
+test("every command in the README does what the page says", async () => {
   const [start = "", send = "", carrier = "", tests = "", ...further] = blocks;
   const [smsc = "", listen = ""] = ["smsc", "listen"].map((name) =>
     [...asides].find((line) => line.startsWith(`npx posthorn ${name}`)),

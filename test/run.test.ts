@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { test } from "node:test";
 
-test("asked for tests that do not exist, it runs none and says so", async () => {
+test("a path that matches no tests runs none and says so", async () => {
   const runner = spawn(process.execPath, [join(import.meta.dirname, "run.ts"), "test/nothing"]);
   const [said, [code]] = await Promise.all([text(runner.stderr), once(runner, "exit")]);
 

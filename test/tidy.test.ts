@@ -84,12 +84,12 @@ function roomOf(path: string): string {
   return second.endsWith(".ts") ? "compose" : second;
 }
 
-test("a room is entered by its door, and only from rooms above it", () => {
+test("a room is imported by its door, and only from rooms above it", () => {
   const problems = sources.flatMap((source) => strangeImports(source));
   assert.deepEqual(problems, []);
 });
 
-test("no file leaves its folder upwards by a relative path", () => {
+test("no file imports upwards by a relative path", () => {
   const problems = sources.filter(({ text }) => /from "\.\.\//.test(text)).map(({ path }) => path);
   assert.deepEqual(problems, []);
 });
@@ -97,7 +97,7 @@ test("no file leaves its folder upwards by a relative path", () => {
 /** It proves that the rooms agree, so it reads the tables of all of them, and writes none. */
 const AUDIT = "server/cli/audit/";
 
-test("a table is named only in the SQL of the room that owns it", () => {
+test("SQL names only tables of its own room", () => {
   const guarded = sources.filter(({ path, room }) => room !== "compose" && !path.startsWith(AUDIT));
   const problems = guarded.flatMap(({ path, room, text }) =>
     sqlTexts(text).flatMap((sql) =>
@@ -110,7 +110,7 @@ test("a table is named only in the SQL of the room that owns it", () => {
   assert.deepEqual([...new Set(problems)], []);
 });
 
-test("SQL is seen whole, with the pieces nested in it and what follows them", () => {
+test("SQL is recognised in full, with nested pieces and what follows them", () => {
   const source = "const a = sql`select ${all ? sql`from keys ${{ b }}` : c} join ledger`; sql`x`";
 
   assert.deepEqual(sqlTexts(source), ["from keys \0", "select \0 join ledger", "x"]);
@@ -128,7 +128,7 @@ test("every table has an owner", () => {
   );
 });
 
-test("only the clock reads the clock", () => {
+test("only the clock reads the system time", () => {
   const reads =
     /\bnew Date\(\)|\bDate\.now\(\)|\bperformance\.now\(\)|\bsetTimeout\(|\bsetInterval\(|\bprocess\.hrtime/;
   const problems = sources

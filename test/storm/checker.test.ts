@@ -157,7 +157,7 @@ function check({ entries, state }: World): string[] {
   return checkHistory(history, state).map(({ check: name, what }) => `${name} ${what}`);
 }
 
-test("a good history has no violations", () => {
+test("a sound history has no violations", () => {
   assert.deepEqual(check(good()), []);
 });
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { runStorm } from "./storm.ts";
 
-test("a storm of kills, cuts and hostile peers loses nothing, doubles nothing and hides nothing", async () => {
+test("a storm of kills, cuts and hostile peers loses nothing, duplicates nothing and hides nothing", async () => {
   const { figures, violations } = await runStorm({
     seed: 20_261_115,
     forMs: 6_000,
