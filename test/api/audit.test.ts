@@ -89,14 +89,14 @@ const planted: Record<string, Record<string, string>> = {
   I1: {
     "a balance above its ledger": "update accounts set balance = balance + 1",
     "a counter ahead of its ledger": "update accounts set ledger_seq = ledger_seq + 1",
-    "an entry of nobody": `update ledger set account_id = '${newId(1)}' where seq = 1`,
+    "an entry of an unknown account": `update ledger set account_id = '${newId(1)}' where seq = 1`,
   },
   I2: {
     "a wrong balance in the chain":
       "update ledger set balance_after = balance_after + 1 where seq = 2",
     "a gap in the chain":
       "update ledger set seq = seq + 1 where seq = (select max(seq) from ledger)",
-    "a top-up by nobody":
+    "a top-up without an actor":
       "alter table ledger drop constraint topups_and_adjustments_name_an_actor; update ledger set actor = null where kind = 'topup'",
   },
   I3: {
@@ -107,28 +107,28 @@ const planted: Record<string, Record<string, string>> = {
     "a charge without a message": "delete from messages where status = 'DELIVERED'",
   },
   I4: {
-    "a dropped refund": "delete from ledger where kind = 'refund'",
+    "a missing refund": "delete from ledger where kind = 'refund'",
     "a refund above the price": "update ledger set amount = amount + 1 where kind = 'refund'",
     "a refund of a delivered message": `insert into ledger (account_id, seq, message_id, kind, amount, balance_after, created_at)
          select account_id, 1000, message_id, 'refund', credits, 0, now() from messages where status = 'DELIVERED'`,
   },
   I5: {
     "a gap in a history": "delete from events where sequence = 2 and status = 'SENT'",
-    "a step that no status takes":
+    "an impossible change of status":
       "update events set status = 'DELIVERED' where sequence = 2 and status = 'FAILED'",
   },
   I6: {
     "a message behind its history":
       "update messages set status = 'SENT', sequence = 2, final_at = null where status = 'DELIVERED'",
     "a failure without an error": "update messages set error_code = null where status = 'FAILED'",
-    "a time that its event does not have":
+    "a time that differs from its event's":
       "update messages set final_at = final_at + interval '1 s' where status = 'DELIVERED'",
     "a sent message without its time": "update messages set sent_at = null where status = 'SENT'",
     "an event without a message": "delete from messages where status = 'FAILED'",
   },
   I7: {
-    "a QUEUED message that nobody will send": "delete from send_queue",
-    "a SENT message that waits to be sent": `insert into send_queue (message_id, account_id, carrier_id, due_at, expires_at)
+    "a QUEUED message missing from the queue": "delete from send_queue",
+    "a SENT message still in the queue": `insert into send_queue (message_id, account_id, carrier_id, due_at, expires_at)
          select message_id, account_id, carrier_id, now(), expires_at from messages where status = 'SENT'`,
   },
   I8: {
@@ -144,7 +144,7 @@ const planted: Record<string, Record<string, string>> = {
            from messages cross join generate_series(10, 12) n where status = 'QUEUED'`,
   },
   I10: {
-    "a body that nobody asked for": "update messages set callback_url = null",
+    "a body without a callback address": "update messages set callback_url = null",
     "an event without its body": "update events set body = null, callback_url = null",
   },
   I12: {
@@ -159,8 +159,8 @@ const planted: Record<string, Record<string, string>> = {
     "a message by another account's key": `update keys set account_id = ${OTHER}`,
   },
   I11: {
-    "a webhook that nobody will deliver": "delete from webhook_deliveries",
-    "a webhook that has ended and still waits": attemptThatEnded("delivered", 0),
+    "a webhook missing from its queue": "delete from webhook_deliveries",
+    "a webhook that has ended but still waits": attemptThatEnded("delivered", 0),
     "a webhook given up too early": `${attemptThatEnded("exhausted", 3)}; delete from webhook_deliveries`,
   },
   I14: Object.fromEntries(
@@ -175,26 +175,31 @@ const planted: Record<string, Record<string, string>> = {
     "51 active keys": `insert into keys
          select gen_random_uuid(), account_id, name, sha256(n::text::bytea), prefix, scopes, created_at, created_by
            from (select * from keys limit 1) k cross join generate_series(1, 51) n`,
-    "an account that nothing signs for": "update signing_secrets set not_after = now()",
+    "an account without a valid signing secret": "update signing_secrets set not_after = now()",
   },
   I16: {
-    "a key made unseen": "delete from audit_log where action = 'key.created'",
-    "a key revoked unseen": "delete from audit_log where action = 'key.revoked'",
-    "a secret rotated unseen": "delete from audit_log where action = 'secret.rotated'",
-    "a role changed unseen": "update memberships set role = 'owner' where role = 'viewer'",
-    "a member put in unseen": `insert into memberships (account_id, user_id, role, joined_at)
+    "a key created without an audit entry": "delete from audit_log where action = 'key.created'",
+    "a key revoked without an audit entry": "delete from audit_log where action = 'key.revoked'",
+    "a secret rotated without an audit entry":
+      "delete from audit_log where action = 'secret.rotated'",
+    "a role changed without an audit entry":
+      "update memberships set role = 'owner' where role = 'viewer'",
+    "a member added without an audit entry": `insert into memberships (account_id, user_id, role, joined_at)
          select ${OTHER}, user_id, 'viewer', now() from users limit 1`,
-    "an operator made unseen": "update users set is_operator = not is_operator",
-    "credits booked unseen": "delete from audit_log where action = 'credits.booked'",
+    "an operator appointed without an audit entry":
+      "update users set is_operator = not is_operator",
+    "credits booked without an audit entry":
+      "delete from audit_log where action = 'credits.booked'",
   },
   I17: {
-    "a message left lying": "update send_queue set due_at = now() - interval '2 minutes'",
+    "a message overdue in the queue": "update send_queue set due_at = now() - interval '2 minutes'",
     "a message QUEUED past its expiry":
       "update messages set expires_at = now() - interval '2 minutes' where status = 'QUEUED'",
     "a parked receipt that was never applied": `insert into parked_receipts
          select gen_random_uuid(), carrier_id, array[match_id], '{}', null, now() - interval '2 minutes'
            from submissions where match_id is not null`,
-    "a webhook left lying": "update webhook_deliveries set next_at = now() - interval '2 minutes'",
+    "a webhook overdue in its queue":
+      "update webhook_deliveries set next_at = now() - interval '2 minutes'",
   },
 };
 

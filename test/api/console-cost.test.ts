@@ -130,8 +130,8 @@ test("a delivery with a forged id from the far future is not found", async () =>
 });
 
 for (const [name, filter] of Object.entries({
-  "somebody who did little": { actor: "user:seldom" },
-  "what is seldom done": { actions: ["seldom.done"] },
+  "an actor with few entries": { actor: "user:seldom" },
+  "a rare action": { actions: ["seldom.done"] },
 })) {
   test(`a page of the audit log of ${name} reads only the rows it shows`, async () => {
     const nodes: PlanNode[] = [];
@@ -145,8 +145,8 @@ for (const [name, filter] of Object.entries({
 }
 
 for (const [name, filter] of Object.entries({
-  "somebody who did much": { actor: "user:often" },
-  "what was often changed, long ago": { objectId: "old thing" },
+  "an actor with many entries": { actor: "user:often" },
+  "an object with many old changes": { objectId: "old thing" },
 })) {
   test(`a page of the audit log of ${name} is read in index order`, async () => {
     const nodes: PlanNode[] = [];

@@ -237,7 +237,7 @@ for (const { what, asks, told, open } of [
     },
   },
   {
-    what: "what is selected",
+    what: "a selection",
     asks: "**/replays",
     told: "2 replays started",
     async open(page: Page) {
@@ -248,7 +248,7 @@ for (const { what, asks, told, open } of [
     },
   },
   {
-    what: "what is exhausted",
+    what: "all exhausted deliveries",
     asks: "**/replays",
     told: "Replaying",
     async open(page: Page) {

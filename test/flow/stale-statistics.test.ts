@@ -119,7 +119,7 @@ const received = {
 const calls: [string, Call, number?][] = [
   // First, while the table of parked receipts is still empty; later calls fill it.
   [
-    "taking up receipts of what was submitted",
+    "taking up receipts of submissions",
     (on) => {
       const recipient = "4915112345678";
       const wanted = batch.map((matchId) => ({ carrierId: carrier, matchId, recipient }));
@@ -127,7 +127,7 @@ const calls: [string, Call, number?][] = [
     },
   ],
   [
-    "taking up receipts that match by now",
+    "taking up receipts that now match",
     (on) => takeParked(on, { since: now, newest: BATCH }, BATCH),
   ],
   [
@@ -140,8 +140,8 @@ const calls: [string, Call, number?][] = [
       ),
   ],
   ["moving messages", (on) => on.query(move)],
-  ["recording what was submitted", (on) => on.query(submitted("sent"))],
-  ["recording what is submitted again", (on) => on.query(submitted("again"))],
+  ["recording submissions", (on) => on.query(submitted("sent"))],
+  ["recording repeated submissions", (on) => on.query(submitted("again"))],
   [
     "claiming messages",
     (on) =>
@@ -150,7 +150,7 @@ const calls: [string, Call, number?][] = [
       ),
   ],
   ["renewing leases", (on) => renewLeases(within(on), { nodeId: node, messageIds: batch })],
-  ["taking up what is stranded", (on) => leaseStranded(within(on), node, batch.map(stranded))],
+  ["taking up stranded messages", (on) => leaseStranded(within(on), node, batch.map(stranded))],
   [
     "giving messages to another carrier",
     (on) =>
@@ -159,15 +159,15 @@ const calls: [string, Call, number?][] = [
         batch.map((messageId) => ({ messageId, epoch: 1, from: carrier, to: node })),
       ),
   ],
-  ["recording what was delivered", (on) => on.query(attempted("ended"))],
-  ["recording what is posted again", (on) => on.query(attempted("again"))],
+  ["recording final webhook attempts", (on) => on.query(attempted("ended"))],
+  ["recording webhook attempts to be repeated", (on) => on.query(attempted("again"))],
   ["looking for due deliveries", (on) => on.query(sql`select from due_lanes(0, ${BATCH})`)],
   [
     "finding the newest replay of a lane",
     (on) => on.query(sql`select from newest_replays(${["7"]}::bigint[])`),
   ],
   [
-    "giving up what waits for a dead host",
+    "giving up deliveries to a dead host",
     (on) =>
       on.query(sql`select give_up_waiting(${["7"]}::bigint[], interval '24 hours', ${BATCH})`),
   ],
@@ -175,7 +175,7 @@ const calls: [string, Call, number?][] = [
   ["claiming further deliveries", (on) => on.query(claimed(false))],
   ["applying receipts", (on) => applyReceipts(on, batch.map(receipt), received)],
   [
-    "applying receipts of an id that all have",
+    "applying receipts whose id all messages share",
     (on) => applyReceipts(on, all(receipt(SHARED_ID)), received),
     MOST_OF_ONE_ID + MOST_READS,
   ],

@@ -168,14 +168,14 @@ const without = <Item>(items: Item[], isGone: (item: Item) => boolean) =>
 
 /** Each is what a bug in the product would leave behind, and the finding that it must cause. */
 const planted: Record<string, { break: (world: World) => void; found: string }> = {
-  "an acceptance lost": {
+  "a lost acceptance": {
     break: ({ state }) => {
       without(state.messages, ({ messageId }) => messageId === "m1");
       without(state.events, ({ messageId }) => messageId === "m1");
     },
     found: "H1 an accepted message is lost",
   },
-  "a retry that made a second message": {
+  "a retry that created a second message": {
     break: (world) => world.state.messages.push({ ...messageOf(world, 1), messageId: "m1b" }),
     found: "H1 a message exists more than once",
   },
@@ -199,16 +199,16 @@ const planted: Record<string, { break: (world: World) => void; found: string }> 
       world.state.messages.push({ ...messageOf(world, 1), messageId: "m3", reference: "r3" }),
     found: "H2 a refused message exists",
   },
-  "an idempotency key that was cached on one node": {
+  "an idempotency key cached on one node only": {
     break: ({ entries }) =>
       entries.push(send(1, { idempotencyKey: "i1", messageIds: ["m1b"], t0: 37, t1: 38 })),
     found: "H3 one idempotency key, two answers",
   },
-  "a refund dropped": {
+  "a missing refund": {
     break: ({ state }) => without(state.ledger, ({ kind }) => kind === "refund"),
     found: "H4 a refund is wrong",
   },
-  "a refund doubled": {
+  "a duplicate refund": {
     break: ({ state }) => {
       state.ledger.push(...state.ledger.filter(({ kind }) => kind === "refund"));
     },
@@ -220,11 +220,11 @@ const planted: Record<string, { break: (world: World) => void; found: string }> 
     },
     found: "H4 a message is not charged once",
   },
-  "a balance that forgot a refund": {
+  "a balance without a refund": {
     break: ({ state }) => state.accounts.forEach((account) => (account.balance = 0)),
     found: "H4 a balance is wrong",
   },
-  "a balance told from a cache": {
+  "a balance read from a cache": {
     break: ({ entries }) =>
       entries.push({ kind: "balance", node: 1, accountId: ACCOUNT, balance: 0, t0: 92, t1: 93 }),
     found: "H4 a node tells another balance",
@@ -235,7 +235,7 @@ const planted: Record<string, { break: (world: World) => void; found: string }> 
     },
     found: "H4 a top-up is not booked as answered",
   },
-  "a refusal by a running sum": {
+  "a refusal based on a running sum": {
     break: ({ entries }) =>
       entries.push(
         send(4, {
@@ -248,13 +248,13 @@ const planted: Record<string, { break: (world: World) => void; found: string }> 
       ),
     found: "H5 a refusal for want of credits is not explained",
   },
-  "a key cached for a second after its revocation": {
+  "a key cached for a second after it was revoked": {
     break: (world) => {
       world.entries.push(send(6, { wishes: [], messageIds: [], t0: 50, t1: 55 }));
     },
     found: "H6 a revoked key was served",
   },
-  "a status backwards": {
+  "a status that goes backwards": {
     break: ({ entries }) => entries.push(read(50, { status: "SENT" })),
     found: "H7 a status went backwards",
   },
@@ -270,7 +270,7 @@ const planted: Record<string, { break: (world: World) => void; found: string }> 
     break: ({ state }) => state.submissions.forEach((row) => (row.inDoubt = false)),
     found: "H8 a segment was sent again without a recorded doubt",
   },
-  "a submission that nobody recorded": {
+  "an unrecorded submission": {
     break: ({ state }) => without(state.submissions, ({ messageId }) => messageId === "m1"),
     found: "H8 a submission is not on record",
   },
@@ -289,7 +289,7 @@ const planted: Record<string, { break: (world: World) => void; found: string }> 
       entries.forEach((entry) => entry.kind === "submit" && (entry.at += 100_000)),
     found: "H8 an expired message was sent",
   },
-  "a message accepted by a clock that was set ahead": {
+  "a message accepted with a clock set ahead": {
     break: ({ state }) => state.messages.forEach((message) => (message.createdAt += 40_000)),
     found: "H8 a message is dated after it was sent",
   },
@@ -301,7 +301,7 @@ const planted: Record<string, { break: (world: World) => void; found: string }> 
     break: ({ state }) => without(state.attempts, ({ sequence }) => sequence === 3),
     found: "H10 an event is neither waiting nor ended",
   },
-  "a delivery noted before its answer": {
+  "a delivery recorded before its answer": {
     break: (world) => without(world.entries, (entry) => entry.kind === "post"),
     found: "H10 an event is said to be delivered that never arrived",
   },
@@ -309,18 +309,18 @@ const planted: Record<string, { break: (world: World) => void; found: string }> 
     break: (world) => posts(world).forEach((entry) => (entry.body = ` ${entry.body}`)),
     found: "H10 a body was changed",
   },
-  "a signature by another secret": {
+  "a signature with another secret": {
     break: (world) =>
       world.state.accounts.forEach(
         (account) => (account.secret = `whsec_${Buffer.alloc(32, 6).toString("base64")}`),
       ),
     found: "H10 a signature is wrong",
   },
-  "events told out of order": {
+  "events sent out of order": {
     break: (world) => world.entries.unshift(post(1, 3, "DELIVERED")),
     found: "H10 first attempts came out of order",
   },
-  "an event told before the former was answered": {
+  "an event sent before the previous one was answered": {
     break: ({ entries }) =>
       entries.push(
         post(2, 2, "FAILED", 1),
@@ -329,7 +329,7 @@ const planted: Record<string, { break: (world: World) => void; found: string }> 
       ),
     found: "H10 two of a message arrived at once",
   },
-  "a page that slipped": {
+  "a page that skips a message": {
     break: ({ entries }) =>
       entries.forEach((entry) => entry.kind === "walk" && entry.messageIds.pop()),
     found: "H11 a walk misses a message",
