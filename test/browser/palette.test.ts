@@ -17,7 +17,7 @@ const box = (page: Page) =>
   page.getByRole("textbox", { name: "Search pages, actions and messages" });
 const found = (page: Page, name: string | RegExp) => dialog(page).getByRole("button", { name });
 
-test("the palette finds pages by their synonyms, actions, and a message by its pasted id", async () => {
+test("the palette finds actions, pages by their synonyms, and a message by its pasted id", async () => {
   await using tab = await site.signedIn(ada, "/team");
   const { page } = tab;
   await heading(page, "Team").waitFor();
