@@ -5,7 +5,7 @@ import { testDatabase } from "../../test/support/postgres.ts";
 import { bindShares } from "./bind-shares.ts";
 import { heartbeat } from "./nodes.ts";
 
-test("the binds of a carrier that is leaving stay this node's until it has left", async () => {
+test("this node keeps the binds of a carrier that is leaving until it has left", async () => {
   await using db = await testDatabase();
   const startedAt = systemClock.now();
   const [nodeId, carrierId] = [newId(startedAt.getTime()), newId(startedAt.getTime())];
@@ -22,7 +22,7 @@ test("the binds of a carrier that is leaving stay this node's until it has left"
   assert.deepEqual(leases, [{ slot: 0, is_renewed: true }]);
 });
 
-test("a node that was away takes no more binds than make the shares equal", async () => {
+test("a node that was away takes only as many binds as make the shares equal", async () => {
   for (const [most, shares] of [
     [1, { back: 0, other: 1 }],
     [3, { back: 1, other: 2 }],
@@ -41,7 +41,7 @@ test("a node that was away takes no more binds than make the shares equal", asyn
   }
 });
 
-test("when a node comes back, the others try again for binds that it may have kept from them, and only then", async () => {
+test("the others retry the binds that a node may have kept from them when it comes back, and only then", async () => {
   await using db = await testDatabase();
   const carrierId = newId(systemClock.now().getTime());
   const [back, other] = [sharing(db, carrierId, 1), sharing(db, carrierId, 1)];
@@ -57,7 +57,7 @@ test("when a node comes back, the others try again for binds that it may have ke
   assert.deepEqual(tries, [0, 1, 1]);
 });
 
-test("a node that hands nothing over has no share of the binds", async () => {
+test("a node that hands nothing over gets no share of the binds", async () => {
   await using db = await testDatabase();
   const startedAt = systemClock.now();
   const [nodeId, carrierId] = [newId(startedAt.getTime()), newId(startedAt.getTime())];
@@ -69,7 +69,7 @@ test("a node that hands nothing over has no share of the binds", async () => {
   assert.equal(sender.held(), 2);
 });
 
-test("when a carrier allows fewer binds, no more than these are held once each node has looked", async () => {
+test("when a carrier allows fewer binds, no more than that are held once each node has looked", async () => {
   await using db = await testDatabase();
   const carrierId = newId(systemClock.now().getTime());
   const [back, other] = [sharing(db, carrierId, 3), sharing(db, carrierId, 3)];

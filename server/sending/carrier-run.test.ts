@@ -16,7 +16,7 @@ import { eventually } from "../../test/support/eventually.ts";
 import { runCarrier } from "./carrier-run.ts";
 import type { Recorder } from "./recorder.ts";
 
-test("nobody is taken at once before the queue was seen empty: others may wait longer", async () => {
+test("no message skips the queue before it was seen empty: others may have waited longer", async () => {
   const looked = Promise.withResolvers<never[]>();
   const db = { ...absentDatabase(), query: () => looked.promise };
   const nodeId = newId(systemClock.now().getTime());
@@ -41,7 +41,7 @@ test("nobody is taken at once before the queue was seen empty: others may wait l
   assert.equal(isTakenBefore, false);
 });
 
-test("what was leased before the machine was suspended for long does not leave afterwards", async () => {
+test("a message leased before a long suspension of the machine does not leave afterwards", async () => {
   let suspendedMs = 0;
   const clock = { ...systemClock, leaseMs: () => systemClock.leaseMs() + suspendedMs };
   const asked = Promise.withResolvers<() => boolean>();
@@ -63,7 +63,7 @@ test("what was leased before the machine was suspended for long does not leave a
   assert.deepEqual([before, after], [true, false]);
 });
 
-test("a lease counts from when the place was kept, however long the message took to be stored", async () => {
+test("a lease counts from when the place was reserved, however long the message took to be stored", async () => {
   let tookMs = 0;
   const clock = { ...systemClock, leaseMs: () => systemClock.leaseMs() + tookMs };
   const steps: unknown[] = [];
@@ -83,7 +83,7 @@ test("a lease counts from when the place was kept, however long the message took
   assert.deepEqual(steps, ["again"]);
 });
 
-test("places are kept for no more segments than there is room for, and one that is given back is free", async () => {
+test("places are reserved for no more segments than there is room for, and a released place is free again", async () => {
   let isBehind = false;
   const { run, message } = await reserved({
     clock: restless,
@@ -107,7 +107,7 @@ test("places are kept for no more segments than there is room for, and one that 
   await run.stop();
 });
 
-test("who stops keeps no more places, and waits for those that it keeps: what is stored then goes back", async () => {
+test("a run that stops reserves no more places, waits for those it has, and gives back what they bring", async () => {
   const happened: unknown[] = [];
   const { run, message } = await reserved({
     clock: restless,
@@ -133,7 +133,7 @@ test("who stops keeps no more places, and waits for those that it keeps: what is
   assert.deepEqual(happened, ["told of the stop", "again", "closed"]);
 });
 
-test("what a carrier had not answered when it was closed is recorded as in doubt before the stop is over", async () => {
+test("a segment still unanswered when its carrier closes is recorded as in doubt before the stop is over", async () => {
   const answered = Promise.withResolvers<SubmitOutcome>();
   const recorded: unknown[] = [];
   let [passedMs, speed] = [0, 100];
@@ -165,7 +165,7 @@ test("what a carrier had not answered when it was closed is recorded as in doubt
   assert.deepEqual(recorded, ["in_doubt"]);
 });
 
-test("nothing is in hand only when no claim, no kept place and no message on its way is left", async () => {
+test("a run is idle only when no claim, no reserved place and no message under way is left", async () => {
   const [claimed, answered] = [Promise.withResolvers<[]>(), Promise.withResolvers<SubmitOutcome>()];
   const db = { ...empty, query: () => claimed.promise } as Database;
   const run = running({
@@ -189,7 +189,7 @@ test("nothing is in hand only when no claim, no kept place and no message on its
   await run.stop();
 });
 
-test("after a full claim the next begins behind the last account of it, and after an empty turn it rests", async () => {
+test("after a full claim the next begins behind its last account, and after an empty one it rests", async () => {
   const [first = "", second = "", third = ""] = [1, 2, 3].map((n) => newId(n));
   // The order in which they wait, which differs from the order of their accounts.
   const waiting = [[second, third, first], [first], []];

@@ -18,7 +18,7 @@ const KEY = "-----BEGIN PRIVATE KEY-----";
 const settings = { host: "127.0.0.1", port: 2775, system_id: "us", tls: true, tls_key: KEY };
 const change = { actor: "test", now: systemClock.now() };
 
-test("password and private key of a carrier stand in no row but sealed, open only for it, and go with it", async () => {
+test("a carrier's password and private key are stored only sealed, open only for it, and are removed with it", async () => {
   await using db = await testDatabase();
   const secrets = secretBox(OLD_KEY);
   const wish = { name: "acme", settings, password: "pass-77", secrets, ...change };
@@ -49,7 +49,7 @@ test("password and private key of a carrier stand in no row but sealed, open onl
   assert.equal(left.length, 0);
 });
 
-test("after resealing, the new SECRET_KEY alone opens password and private key", async () => {
+test("after resealing, only the new SECRET_KEY opens the password and the private key", async () => {
   await using db = await testDatabase();
   const wish = { name: "acme", settings, password: "pass-77", ...change };
   await addCarrier(db, { ...wish, secrets: secretBox(OLD_KEY) });
@@ -62,7 +62,7 @@ test("after resealing, the new SECRET_KEY alone opens password and private key",
   assert.equal(openPassword(carrier, secretBox(NEW_KEY)), "pass-77");
 });
 
-test("a carrier that is changed while it is resealed is sealed with the new SECRET_KEY all the same", async () => {
+test("a carrier changed while it is being resealed is still sealed with the new SECRET_KEY", async () => {
   await using db = await testDatabase();
   const secrets = secretBox(OLD_KEY);
   await addCarrier(db, { name: "acme", settings, password: "pass-77", secrets, ...change });

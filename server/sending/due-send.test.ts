@@ -9,7 +9,7 @@ after(() => api[Symbol.asyncDispose]());
 const { db } = api;
 beforeEach(() => db.query(sql`delete from send_queue`));
 
-test("however often a message was claimed, it can be claimed again", async () => {
+test("a message can be claimed again, however often it was claimed before", async () => {
   await send();
   const [queued] = await db.query<{ carrier_id: string }>(sql`
     update send_queue set attempt = 32767 returning carrier_id`);
@@ -19,7 +19,7 @@ test("however often a message was claimed, it can be claimed again", async () =>
   assert.equal(due.length, 1);
 });
 
-test("what was claimed is still held where the database tells only half a minute later what it is", async () => {
+test("a claim is still held even if the database says only half a minute later what was claimed", async () => {
   await send();
   const [queued] = await db.query<{ carrier_id: string }>(sql`
     select carrier_id from send_queue`);
@@ -45,7 +45,7 @@ test("what was claimed is still held where the database tells only half a minute
   assert.ok((due?.leasedAtMs ?? 0) >= systemClock.leaseMs() + 29_000, "its lease is a new one");
 });
 
-test("a renewal does not prolong a lease that ran out, though the same node has taken the message again", async () => {
+test("a renewal does not prolong a lease that ran out, even if the same node has taken the message again", async () => {
   await send();
   const wish = { ...wishFor(await carrierOf()), nowMs: 0 };
   let leaseMs = 0;
@@ -72,7 +72,7 @@ test("two claims at the same time take no message twice, and neither waits for t
   assert.equal(new Set(taken.map(({ message_id }) => message_id)).size, 4);
 });
 
-test("of more than there is room for, the oldest are claimed", async () => {
+test("if more messages wait than there is room for, the oldest are claimed", async () => {
   const { carrierId, oldestFirst } = await queueFour();
 
   const taken = await db.query<Claimed>(claim(carrierId, 2));
@@ -83,7 +83,7 @@ test("of more than there is room for, the oldest are claimed", async () => {
   );
 });
 
-test("of more accounts than there is room for, no more are claimed than there is room for", async () => {
+test("if more accounts wait than there is room for, no more messages are claimed than there is room for", async () => {
   await send();
   await send(await api.createAccount());
   await send(await api.createAccount());
@@ -93,7 +93,7 @@ test("of more accounts than there is room for, no more are claimed than there is
   assert.equal(taken.length, 2);
 });
 
-test("accounts whose messages are for later take no share of the room", async () => {
+test("accounts whose messages are scheduled for later take no share of the room", async () => {
   const later = { sendAt: new Date(Date.now() + 3_600_000) };
   await send(await api.createAccount(), later);
   await send(await api.createAccount(), later);
@@ -107,7 +107,7 @@ test("accounts whose messages are for later take no share of the room", async ()
   );
 });
 
-test("a claim is in the order of waiting, whoever waits; a message for later waits from its time on", async () => {
+test("claims follow the order of waiting across accounts; a scheduled message waits from its time on", async () => {
   const other = await api.createAccount();
   const later = await send(other, { sendAt: new Date(Date.now() + 3_600_000) });
   const first = await send(other);

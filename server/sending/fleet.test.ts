@@ -31,14 +31,14 @@ import { HEARTBEAT_MS } from "./nodes.ts";
 
 const secrets = secretBox(randomBytes(32));
 
-test("a dead node's work goes on within 30 s: its lease ends, the others notice, and bind", () => {
+test("a dead node's work resumes within 30 s: its lease ends, the others notice, and bind", () => {
   const noticeMs = HEARTBEAT_MS + 1_000;
   const bindMs = 1_000;
   assert.ok(LEASE_MS + noticeMs + bindMs <= 30_000);
   assert.ok(FRESH_MS + 5_000 < LEASE_MS, "and one that is only cut off has let go before");
 });
 
-test("owed receipts that cannot be looked for keep no node from starting, and are looked for again", async () => {
+test("a failed look for owed receipts does not keep a node from starting, and is repeated", async () => {
   await using database = await testDatabase();
   let looks = 0;
   const db = watched(database, (statement) => {
@@ -53,7 +53,7 @@ test("owed receipts that cannot be looked for keep no node from starting, and ar
   assert.equal(looks, 3, "once in vain, and twice: the last ones were too young at first");
 });
 
-test("a carrier that cannot be started is down, and the reason is told", async () => {
+test("a carrier that cannot be started is reported down, with the reason", async () => {
   await using db = await testDatabase();
   const carrierId = await makeCarrier(db, { settings: { rate: "many" }, secrets });
   await using node = nodeOn(db);
@@ -67,7 +67,7 @@ test("a carrier that cannot be started is down, and the reason is told", async (
   assert.match(await node.metrics.registry.metrics(), /^posthorn_carrier_up\{carrier="c1"\} 0$/m);
 });
 
-test("a carrier whose settings are right again is started, and the reason is told no more", async () => {
+test("a carrier whose settings were corrected is started, and the reason is no longer reported", async () => {
   await using db = await testDatabase();
   const carrierId = await makeCarrier(db, { settings: { rate: "many" }, secrets });
   await using node = nodeOn(db);
@@ -83,7 +83,7 @@ test("a carrier whose settings are right again is started, and the reason is tol
   assert.doesNotMatch(told?.problems.join() ?? "", /settings are wrong/);
 });
 
-test("what waits for a carrier that is paused goes on waiting, though it cannot be started", async () => {
+test("messages for a paused carrier keep waiting for it, even if it cannot be started", async () => {
   await using api = await startApi();
   const { db } = api;
   const broken = await makeCarrier(db, { settings: { rate: "many" }, secrets });
@@ -107,7 +107,7 @@ test("what waits for a carrier that is paused goes on waiting, though it cannot 
   assert.deepEqual([await waitsFor(true), await waitsFor(false)], [broken, elsewhere]);
 });
 
-test("a carrier whose password was changed is bound anew, with the new one", async () => {
+test("a carrier whose password was changed is bound again with the new one", async () => {
   await using db = await testDatabase();
   const passwords: string[] = [];
   const smsc = await startSmsc({
@@ -132,7 +132,7 @@ test("a carrier whose password was changed is bound anew, with the new one", asy
   await smsc.stop();
 });
 
-test("a node that holds no bind of a carrier says nothing of its state", async () => {
+test("a node that holds no bind of a carrier says nothing about its state", async () => {
   await using db = await testDatabase();
   const carrierId = await makeCarrier(db, { secrets });
   const lastHour = { since: null, refusals: {}, lateReceipts: 0 };
@@ -172,7 +172,7 @@ test("a problem that only one bind of a pair has names that bind", async () => {
   assert.deepEqual(await told("lost", "lost"), ["lost"]);
 });
 
-test("a lease of binds that cannot be taken is asked for again with the next look", async () => {
+test("a lease of binds that could not be taken is asked for again at the next look", async () => {
   await using database = await testDatabase();
   let asked = 0;
   const db = watched(database, (statement) => {
@@ -187,7 +187,7 @@ test("a lease of binds that cannot be taken is asked for again with the next loo
   assert.equal(asked, 2);
 });
 
-test("a bind is another node's once its link has ended, and not before", async () => {
+test("a bind passes to another node once its link has ended, and not before", async () => {
   await using world = await twoBinds();
   const { first, second, smsc } = world;
   smsc.pauseReading();
@@ -202,7 +202,7 @@ test("a bind is another node's once its link has ended, and not before", async (
   await smsc.bound(2);
 });
 
-test("while a link is ending none is opened in its place, also where this node may have it again", async () => {
+test("while a link is ending no other is opened in its place, even if this node gets the bind back", async () => {
   await using world = await twoBinds();
   const { first, second, smsc } = world;
   smsc.pauseReading();
@@ -219,7 +219,7 @@ test("while a link is ending none is opened in its place, also where this node m
   assert.deepEqual([whileEnding, smsc.connectionCount()], [2, 3]);
 });
 
-test("a node cut off from the database closes its binds before others may take them, and has its share after", async () => {
+test("a node cut off from the database closes its binds before others may take them, then gets its share back", async () => {
   await using world = await twoBinds();
   const { first, second, smsc } = world;
   await inTurn(second, first);
@@ -253,7 +253,7 @@ test("a node that is alone keeps its binds while the database is away", async ()
   assert.equal(smsc.pduCount(command.unbind), 0);
 });
 
-test("after an outage for all, the first to be back leaves the others' binds to them", async () => {
+test("after an outage for all, the first node to return leaves the others' binds to them", async () => {
   await using world = await twoBinds();
   const { first, second, smsc } = world;
   await inTurn(second, first);

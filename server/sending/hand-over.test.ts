@@ -17,7 +17,7 @@ const { db } = api;
 
 const TWO_SEGMENTS = "a".repeat(200);
 
-test("who was overtaken while an answer waited to be stored sends no further segment", async () => {
+test("a holder that was overtaken while an answer waited to be stored sends no further segment", async () => {
   const world = await makeWorld();
   const due = await world.claimed();
   const sent = await world.handOver(due, async () => {
@@ -29,7 +29,7 @@ test("who was overtaken while an answer waited to be stored sends no further seg
   assert.deepEqual(await world.queue(), [{ lease_epoch: 2, is_leased: true }]);
 });
 
-test("a segment that waits at its carrier asks whether its lease still holds when its turn comes", async () => {
+test("a segment waiting at its carrier checks that its lease still holds when its turn comes", async () => {
   const world = await makeWorld();
   const due = await world.claimed();
   let isLeaseFresh = true;
@@ -46,7 +46,7 @@ test("a segment that waits at its carrier asks whether its lease still holds whe
   assert.deepEqual(await world.queue(), [{ lease_epoch: 1, is_leased: false }]);
 });
 
-test("a message whose lease may not hold between two segments goes back, and leaves no doubt", async () => {
+test("a message whose lease may have ended between two segments goes back, without a doubt", async () => {
   const world = await makeWorld();
   let isLeaseFresh = true;
   let isBack = false;
@@ -66,7 +66,7 @@ test("a message whose lease may not hold between two segments goes back, and lea
   assert.ok(isBack, "it was there before whoever comes now");
 });
 
-test("a route that was changed a moment ago leads to no carrier of the old one", async () => {
+test("after a route is changed, no message goes to a carrier of the old one", async () => {
   const world = await makeWorld();
   const now = await loadRouting(db);
   const old = { ...now, carriersFor: () => ["019a85c2-5b00-7abc-8def-0123456789ab"] };
@@ -82,7 +82,7 @@ test("a route that was changed a moment ago leads to no carrier of the old one",
   assert.deepEqual(rows, [{ carrier_id: world.carrier.carrierId }]);
 });
 
-test("a message of which a carrier has a segment stays with it, whatever it refuses later", async () => {
+test("a message stays with the carrier that has accepted a segment of it, whatever that refuses later", async () => {
   const world = await makeWorld();
   const now = await loadRouting(db);
   const { carrierId } = world.carrier;
@@ -105,7 +105,7 @@ test("a message of which a carrier has a segment stays with it, whatever it refu
   assert.deepEqual(rows, [{ carrier_id: carrierId }]);
 });
 
-test("what a carrier says late that it has goes on, though the resend that was on its way is refused", async () => {
+test("a message accepted late goes on, even if the resend under way is refused", async () => {
   const world = await makeWorld();
   const { read } = world;
   const late = Promise.withResolvers<SubmitOutcome>();
@@ -135,7 +135,7 @@ test("what a carrier says late that it has goes on, though the resend that was o
 
 for (const isAccepted of [true, false]) {
   const what = isAccepted ? "has" : "refuses";
-  test(`what a carrier says late that it ${what} is not sent again, where the resend waits for its turn`, async () => {
+  test(`a resend waiting for its turn is not sent if the carrier says late that it ${what} the segment`, async () => {
     const world = await makeWorld();
     const { read, carrier } = world;
     // Nothing of it was sent to the next carrier of the route.
@@ -185,7 +185,7 @@ for (const isAccepted of [true, false]) {
   });
 }
 
-test("what a carrier says late that it refuses for now is sent again", async () => {
+test("a resend waiting for its turn is sent if the late answer is a temporary refusal", async () => {
   const world = await makeWorld();
   const { read } = world;
   const late = Promise.withResolvers<SubmitOutcome>();
@@ -209,7 +209,7 @@ for (const { what, left } of [
   { what: "that waits for its turn", left: 0 },
   { what: "after the first", left: 1 },
 ]) {
-  test(`no segment ${what} leaves once the message has expired, and the credits come back`, async () => {
+  test(`no segment ${what} leaves once the message has expired, and the credits are refunded`, async () => {
     const world = await makeWorld();
     const { expires_at } = await world.message();
     const creditsOf = async () => (await api.get("/v1/credits")).json().balance;
@@ -237,7 +237,7 @@ for (const { what, left } of [
   });
 }
 
-test("a message that expires tells the last refusal of the segment that waits, and of no other", async () => {
+test("a message that expires reports the last refusal of the waiting segment, and of no other", async () => {
   for (const { refusals, told } of [
     { refusals: ["0x08", "0x58"], told: "0x58" },
     { refusals: [], told: null },
@@ -260,7 +260,7 @@ test("a message that expires tells the last refusal of the segment that waits, a
   }
 });
 
-test("what a carrier refused late fails for that, though the resend that was on its way gets no answer", async () => {
+test("a message refused late fails for that reason, even if the resend under way gets no answer", async () => {
   const world = await makeWorld();
   const { read } = world;
   const doubt = { kind: "in_doubt", why: "timeout" } as const;
@@ -289,7 +289,7 @@ for (const { what, doubts, wasLeased, isExpired } of [
   { what: "its last doubt ends it", doubts: 2, wasLeased: true, isExpired: false },
   { what: "its validity ends", doubts: 1, wasLeased: false, isExpired: true },
 ]) {
-  test(`what a carrier says late that it has is not given up, though ${what} meanwhile`, async () => {
+  test(`a message accepted late is not given up, even if ${what} meanwhile`, async () => {
     const world = await makeWorld();
     const { message } = await world.claimed();
     const { carrierId } = world.carrier;
@@ -317,7 +317,7 @@ for (const { what, doubts, wasLeased, isExpired } of [
 
 for (const wholeMessages of [false, true]) {
   const began = wholeMessages ? "whole" : "in segments";
-  test(`a message that began ${began} goes on so, also where its carrier takes it otherwise by now`, async () => {
+  test(`a message that began ${began} goes on so, even if its carrier now takes messages the other way`, async () => {
     for (const isAccepted of [true, false]) {
       const world = await makeWorld();
       const doubt = { kind: "in_doubt", why: "timeout" } as const;
@@ -351,7 +351,7 @@ for (const wholeMessages of [false, true]) {
   });
 }
 
-test("an answer is stored also where the routes cannot be read anew", async () => {
+test("an answer is stored even if the routes cannot be read again", async () => {
   const world = await makeWorld();
   const old = { ...(await loadRouting(db)), carriersFor: () => [] };
   const busy = { kind: "refused", temporary: true, throttled: false } as const;
@@ -384,7 +384,7 @@ test("an answer is stored however often its segment was handed over before", asy
   assert.equal(await world.status(), "SENT");
 });
 
-test("a renewal names the epoch of the lease, so that one that ran out is not taken for it", async () => {
+test("a renewal returns the epoch of the lease, so that one that ran out is not taken for it", async () => {
   const world = await makeWorld();
   const { message, epoch } = await world.claimed();
   await world.overtake();
@@ -395,7 +395,7 @@ test("a renewal names the epoch of the lease, so that one that ran out is not ta
   assert.deepEqual([...held], [[message.message_id, epoch + 1]]);
 });
 
-test("a node renews no lease of another", async () => {
+test("a node does not renew the lease of another", async () => {
   const world = await makeWorld();
   const { message } = await world.claimed();
   const dueAt = () =>
@@ -410,7 +410,7 @@ test("a node renews no lease of another", async () => {
   assert.deepEqual(await dueAt(), before);
 });
 
-test("an overtaken answer changes nothing, also in one batch with an answer of who overtook", async () => {
+test("an answer of an overtaken holder changes nothing, even in one batch with one of the new holder", async () => {
   const world = await makeWorld();
   const { message, epoch } = await world.claimed();
   await world.overtake();
@@ -426,7 +426,7 @@ test("an overtaken answer changes nothing, also in one batch with an answer of w
 });
 
 for (const inDoubt of ["resend", "fail"] as const) {
-  test(`what a former holder tells while it is taken over is no doubt, where doubts mean ${inDoubt}`, async () => {
+  test(`a former holder's answer stored during the takeover prevents a doubt, if doubts mean ${inDoubt}`, async () => {
     const world = await makeWorld({ inDoubt });
     const { message, epoch } = await world.claimed();
     await world.overtake();
@@ -443,7 +443,7 @@ for (const inDoubt of ["resend", "fail"] as const) {
   });
 }
 
-test("a refusal that a former holder told is the end of the message, which is not sent again", async () => {
+test("a refusal reported by a former holder ends the message, which is not sent again", async () => {
   const world = await makeWorld();
   const { message, epoch } = await world.claimed();
   await world.overtake();
@@ -468,7 +468,7 @@ test("a refusal that a former holder told is the end of the message, which is no
   assert.deepEqual([status, error_code, error_carrier_code], ["FAILED", "BLOCKED", "0x45"]);
 });
 
-test("who is lost between the last doubt and the end of its message leaves no further doubt", async () => {
+test("a node lost between the last doubt and the end of its message leaves no further doubt", async () => {
   const world = await makeWorld({ inDoubt: "resend" });
   const { message } = await world.claimed();
   const { carrierId } = world.carrier;
@@ -485,7 +485,7 @@ test("who is lost between the last doubt and the end of its message leaves no fu
   assert.equal(await world.status(), "FAILED");
 });
 
-test("a holder that never told leaves a doubt on record, and where doubts mean fail nothing is sent", async () => {
+test("a holder lost without an answer leaves a doubt on record, and nothing is sent if doubts mean fail", async () => {
   const world = await makeWorld({ inDoubt: "fail" });
   const due = await world.claimed({ wasLeased: true });
   const sent = await world.handOver(due, async () => accepted("1"));
@@ -494,7 +494,7 @@ test("a holder that never told leaves a doubt on record, and where doubts mean f
   assert.equal(await world.status(), "FAILED");
 });
 
-test("a doubt that begins when the validity is over is told as the end of its message, and not as a resend", async () => {
+test("a doubt that begins after the validity has ended is recorded as the end of its message, not as a resend", async () => {
   for (const wasLeased of [false, true]) {
     const world = await makeWorld({ inDoubt: "resend" });
     const { expires_at } = await world.message();

@@ -4,7 +4,7 @@ import { MINUTE_MS } from "#platform";
 import { manualClock } from "../../test/support/manual-clock.ts";
 import { lastHour } from "./last-hour.ts";
 
-test("what happened more than an hour ago is forgotten, each carrier for itself, and who counts for less says since when", () => {
+test("refusals and late receipts are forgotten after an hour, per carrier, and a shorter count says since when", () => {
   const clock = manualClock();
   const hour = lastHour(clock);
   hour.refused("a", "0x0B");
@@ -28,7 +28,7 @@ test("what happened more than an hour ago is forgotten, each carrier for itself,
   assert.deepEqual(hour.read("nobody"), { since: null, refusals: {}, lateReceipts: 0 });
 });
 
-test("a carrier that invents codes for ever cannot grow what is kept, and the frequent ones are told", () => {
+test("a carrier that invents codes for ever cannot grow what is kept, and its frequent codes are reported", () => {
   const hour = lastHour(manualClock());
   for (let code = 0; code < 5_000; code += 1) {
     hour.refused("a", `0x${code}`);

@@ -27,7 +27,7 @@ function delayMs(answer: SubmitOutcome, given: Partial<StepContext> = {}): numbe
   return step.next === "again" ? step.delayMs : assert.fail(`it is ${step.next}`);
 }
 
-test("what is throttled, in doubt or has not left goes back to its place", () => {
+test("a message that is throttled, in doubt or unsent goes back to its place", () => {
   const answers: SubmitOutcome[] = [
     throttled,
     { kind: "in_doubt", why: "timeout" },
@@ -39,7 +39,7 @@ test("what is throttled, in doubt or has not left goes back to its place", () =>
   );
 });
 
-test("what could not leave goes to the next carrier, but stays where only we kept it", () => {
+test("an unsent message goes to the next carrier, but stays if only we held it back", () => {
   const carriers = [false, true].map((isKept) => {
     const step = nextStep({ kind: "unsent" }, { ...context, route: ["first", "second"], isKept });
     return step.next === "again" && step.carrierId;
@@ -47,7 +47,7 @@ test("what could not leave goes to the next carrier, but stays where only we kep
   assert.deepEqual(carriers, ["second", "first"]);
 });
 
-test("what has not left by the end of its validity has expired, whoever kept it", () => {
+test("a message unsent by the end of its validity has expired, whoever held it back", () => {
   const steps = [false, true].map((isKept) =>
     nextStep({ kind: "unsent" }, { ...context, isKept, expiresAt: NOW }),
   );
@@ -55,7 +55,7 @@ test("what has not left by the end of its validity has expired, whoever kept it"
   assert.deepEqual(steps, [expired, expired]);
 });
 
-test("what a carrier throttles waits as it is told, however often it was tried", () => {
+test("a throttled message waits as long as it is told, however often it was tried", () => {
   const delays = [0, 700].map((throttledMs) => delayMs(throttled, { attempt: 30, throttledMs }));
   assert.deepEqual(delays, [0, 700]);
 });
@@ -65,7 +65,7 @@ test("other temporary refusals wait longer each time, a minute at most", () => {
   assert.deepEqual(delays, [500, 1_000, 2_000, 60_000]);
 });
 
-test("what is refused goes to each carrier of its route in turn, and waits once all have been tried", () => {
+test("a refused message goes to each carrier of its route in turn, and waits once all have been tried", () => {
   const route = ["first", "second", "third"];
   const steps = route.map((carrierId, position) =>
     nextStep(refused, { ...context, route, carrierId, attempt: position + 1 }),
@@ -77,7 +77,7 @@ test("what is refused goes to each carrier of its route in turn, and waits once 
   ]);
 });
 
-test("the last try is a second before the end, and whatever is refused after it waits for the end", () => {
+test("the last try is a second before the message expires, and one refused after that waits for the end", () => {
   const waits = (leftMs: number) =>
     delayMs(refused, { attempt: 30, expiresAt: new Date(NOW.getTime() + leftMs) });
   assert.deepEqual(

@@ -4,7 +4,7 @@ import { HOUR_MS, newId, newIdOf, sql, systemClock } from "#platform";
 import { testDatabase } from "../../test/support/postgres.ts";
 import { giveUpParked, takeParked } from "./parked-receipts.ts";
 
-test("a receipt that matches nothing is kept as long as its carrier says, and 7 days where that is gone", async () => {
+test("an unmatched receipt is kept as long as its carrier says, and for 7 days if that carrier is gone", async () => {
   await using db = await testDatabase();
   const [short, long, gone] = [1, 2, 3].map(() => newId(systemClock.now().getTime()));
   const parked = [
@@ -36,7 +36,7 @@ test("a receipt that matches nothing is kept as long as its carrier says, and 7 
   );
 });
 
-test("receipts that waited are taken up in the order they came, also those of one millisecond", async () => {
+test("parked receipts are taken up in the order they came, even within one millisecond", async () => {
   await using db = await testDatabase();
   const carrierId = newId(systemClock.now().getTime());
   // On nodes whose clocks differ, ids and times need not agree.
@@ -63,7 +63,7 @@ test("receipts that waited are taken up in the order they came, also those of on
   );
 });
 
-test("receipts that match nothing are found by their ids at once: none waits to be sorted, to be compared with each id asked for", async () => {
+test("parked receipts are indexed by their ids at once: none waits unsorted, to be compared with each id asked for", async () => {
   await using db = await testDatabase();
   const carrierId = newId(systemClock.now().getTime());
   await db.query(sql`
@@ -76,7 +76,7 @@ test("receipts that match nothing are found by their ids at once: none waits to 
   assert.deepEqual(unsorted, { pages: 0 });
 });
 
-test("of receipts that may match by now only the newest are looked at: those that never do may be very many", async () => {
+test("only the newest receipts that may match by now are looked at: those that never do may be very many", async () => {
   await using db = await testDatabase();
   const now = systemClock.now();
   const [carrierId, messageId] = [newId(now.getTime()), newId(now.getTime())];

@@ -17,7 +17,7 @@ const { db } = api;
 // A sweep covers the receipts of all carriers.
 beforeEach(() => db.query(sql`delete from parked_receipts`));
 
-test("an answer with a receipt that rejects locks the account before the queue, as a cancellation does", async () => {
+test("an answer with a rejecting receipt locks the account before the queue, as a cancellation does", async () => {
   const { message, carrierId, at, record, submission } = await held();
   await record.receipt({ receipt: rejection(carrierId), at });
 
@@ -40,7 +40,7 @@ test("an answer with a receipt that rejects locks the account before the queue, 
   assert.deepEqual(kinds, [{ kind: "charge" }, { kind: "refund" }]);
 });
 
-test("a receipt that rejects locks the account before the message, as a cancellation does", async () => {
+test("a rejecting receipt locks the account before the message, as a cancellation does", async () => {
   const { message, carrierId, at, record, submission } = await held();
   await record.submission({ ...submission, answer: accepted("x"), step: { next: "sent" } });
 
@@ -58,7 +58,7 @@ test("a receipt that rejects locks the account before the message, as a cancella
   assert.equal(ended.status, "FAILED");
 });
 
-test("the sink of receipts tells when anything was last stored, so that slow is not taken for stuck", async () => {
+test("the receipt sink tells when anything was last stored, so that slow is not taken for stuck", async () => {
   const { record, submission } = await held();
   const { storedAtMs } = receiptSink(record, systemClock);
   assert.equal(storedAtMs(), Number.NEGATIVE_INFINITY);
@@ -69,7 +69,7 @@ test("the sink of receipts tells when anything was last stored, so that slow is 
   assert.ok(storedAtMs() >= beganAtMs);
 });
 
-test("a receipt that came while its message was still QUEUED decides once it is SENT", async () => {
+test("a receipt that came while its message was still QUEUED takes effect once it is SENT", async () => {
   for (const effect of ["delivered", "rejected"] as const) {
     const { nodeId, message, carrierId, at, record, submission, again } = await held();
     await record.submission({ ...submission, answer: DOUBT, step: again });
@@ -89,7 +89,7 @@ test("a receipt that came while its message was still QUEUED decides once it is 
   }
 });
 
-test("a doubt and the late answer to it may be stored together: the row tells both", async () => {
+test("a doubt and the late answer to it may be stored together: the row has both", async () => {
   const { message, record, submission, again } = await held();
 
   await Promise.all([
@@ -106,7 +106,7 @@ test("a doubt and the late answer to it may be stored together: the row tells bo
   ]);
 });
 
-test("whether a carrier had all of a message in one piece is told by who handed it over, not by who took down the doubt", async () => {
+test("is_whole comes from the node that handed the message over, not from the one that recorded the doubt", async () => {
   const { message, record, submission } = await held();
   const lost = { kind: "process_lost", isLast: false } as const;
   await record.submission({ ...submission, isWhole: false, answer: lost, step: null });
@@ -118,7 +118,7 @@ test("whether a carrier had all of a message in one piece is told by who handed 
   assert.deepEqual(rows, [{ outcome: "accepted", is_whole: true }]);
 });
 
-test("a resend that fails ends nothing where the late answer to the first has come, also in one batch", async () => {
+test("a resend that fails ends nothing if the first was accepted late, even in one batch", async () => {
   const code = "REJECTED_BY_CARRIER";
   const refusal = { kind: "refused", temporary: false, throttled: false } as const;
   for (const { isOneBatch, answer, step, row } of [
@@ -158,7 +158,7 @@ test("a resend that fails ends nothing where the late answer to the first has co
   }
 });
 
-test("a message remembers the carrier that took it, also where that is not the first of its route", async () => {
+test("a message remembers the carrier that took it, even if that is not the first of its route", async () => {
   const nodeId = newId(systemClock.now().getTime());
   const message = await heldMessage(api, nodeId);
   const carrierId = newId(systemClock.now().getTime());
@@ -175,7 +175,7 @@ test("a message remembers the carrier that took it, also where that is not the f
   assert.equal(sent.carrier_id, carrierId);
 });
 
-test("refusals by the carrier's code, and receipts that come after the end, are counted for their carrier", async () => {
+test("refusals by the carrier's code, and receipts that come after the end, are counted per carrier", async () => {
   const { nodeId, message, carrierId, at, record, submission, again } = await held();
   const refused = { kind: "refused", temporary: true, throttled: false, code: "EXPIRED" } as const;
   // The second refusal is ours: the carrier has no code for it.
@@ -198,7 +198,7 @@ test("refusals by the carrier's code, and receipts that come after the end, are 
   });
 });
 
-test("a receipt for a message that was given up is kept in its history, as one that changed nothing", async () => {
+test("a receipt for a message that was given up is kept in its history, marked as not applied", async () => {
   const { message, carrierId, at, record, submission } = await held();
   const givenUp = { next: "fail", code: "UNKNOWN", carrierCode: null } as const;
   await record.submission({ ...submission, answer: DOUBT, step: givenUp });
@@ -215,7 +215,7 @@ test("a receipt for a message that was given up is kept in its history, as one t
   assert.equal((await readMessage(api, message.message_id)).status, "FAILED");
 });
 
-test("of a segment handed over twice, a failure told twice counts once", async () => {
+test("a failure reported twice for a segment handed over twice counts once", async () => {
   for (const isOneBatch of [true, false]) {
     const { message, carrierId, at, record } = await sentTwice();
 
@@ -230,7 +230,7 @@ test("of a segment handed over twice, a failure told twice counts once", async (
   }
 });
 
-test("of a segment handed over twice, a failure told to two nodes at once counts once", async () => {
+test("a failure reported to two nodes at once for a segment handed over twice counts once", async () => {
   const { message, carrierId, at, record } = await sentTwice();
   const failure = { ...rejection(carrierId), state: "UNDELIV", effect: "undelivered" } as const;
   const records = [record, recorderOf(db, newId(systemClock.now().getTime()))];
@@ -248,7 +248,7 @@ test("of a segment handed over twice, a failure told to two nodes at once counts
   assert.equal(told.status, "SENT");
 });
 
-test("a carrier that repeats itself for ever fills no history, and what decides is told all the same", async () => {
+test("a carrier that repeats itself for ever cannot fill the history, and a decisive receipt is still kept", async () => {
   const { message, carrierId, at, record, submission } = await held();
   await record.submission({ ...submission, answer: accepted("x"), step: { next: "sent" } });
   await db.query(sql`
@@ -270,7 +270,7 @@ test("a carrier that repeats itself for ever fills no history, and what decides 
   assert.deepEqual([repeated, await kept()], [100, 101]);
 });
 
-test("where many submissions have one id, the receipt is of the one to its recipient, in whatever form it is told", async () => {
+test("if many submissions share an id, a receipt belongs to the one with its recipient, in whatever form", async () => {
   const { messages, statuses, record, receipt, at } = await sharingOneId(14);
   const [first, second, third] = messages.map(({ recipient }) => recipient);
 
@@ -282,7 +282,7 @@ test("where many submissions have one id, the receipt is of the one to its recip
   assert.deepEqual(new Set(others), new Set(["SENT"]));
 });
 
-test("a receipt to the oldest of many that have its id is found though it came with a thousand others", async () => {
+test("a receipt for the oldest of many that share its id is found, even if a thousand others came with it", async () => {
   const { messages, statuses, record, receipt, at } = await sharingOneId(14);
   const others = Array.from({ length: 1_200 }, (_, n) => [`other ${n}`]);
   const recipient = messages[0]?.recipient ?? "";
@@ -299,7 +299,7 @@ test("a receipt to the oldest of many that have its id is found though it came w
   assert.deepEqual([before, swept, (await statuses())[0]], ["SENT", 1, "DELIVERED"]);
 });
 
-test("where several submissions have one id, a receipt that names nobody is of the newest that waits", async () => {
+test("if several submissions share an id, a receipt that names no recipient belongs to the newest waiting", async () => {
   const sender = "4930123456";
   const { statuses, record, receipt, at } = await sharingOneId(4, { sender });
 
@@ -309,7 +309,7 @@ test("where several submissions have one id, a receipt that names nobody is of t
   assert.deepEqual(await statuses(), ["SENT", "DELIVERED", "DELIVERED", "DELIVERED"]);
 });
 
-test("a receipt that names its carrier's own sender names nobody", async () => {
+test("a receipt that names its carrier's own sender names no recipient", async () => {
   const { nodeId, statuses, receipt, at } = await sharingOneId(2);
   const defaultSender = "4930123456";
   const rules = () => ({ windowMs: 60_000, per: "segment", defaultSender }) as const;
@@ -320,7 +320,7 @@ test("a receipt that names its carrier's own sender names nobody", async () => {
   assert.deepEqual(await statuses(), ["SENT", "DELIVERED"]);
 });
 
-test("a receipt to somebody else than those who have its id waits for its own submission", async () => {
+test("a receipt for a recipient that no submission of its id has waits for its own submission", async () => {
   const { nodeId, statuses, record, receipt, submission, at } = await sharingOneId(2);
   const recipient = "33698765432";
 
@@ -338,7 +338,7 @@ test("a receipt to somebody else than those who have its id waits for its own su
   assert.deepEqual(await statuses(other, message), ["SENT", "SENT", "SENT", "DELIVERED"]);
 });
 
-test("of two submissions that a receipt's id may mean, it is of the one to its recipient, else of the one that waits", async () => {
+test("if a receipt's id may mean two submissions, it belongs to the one with its recipient, else to the waiting one", async () => {
   const { nodeId, message: first, carrierId, at, record, submission } = await held();
   const step = { next: "sent" } as const;
   await record.submission({ ...submission, answer: accepted("10"), step });
@@ -361,7 +361,7 @@ test("of two submissions that a receipt's id may mean, it is of the one to its r
   assert.deepEqual(await statuses(), ["DELIVERED", "DELIVERED"]);
 });
 
-test("a message that was accepted 37 days before it was sent finds its receipt", async () => {
+test("a message sent 37 days after it was accepted still finds its receipt", async () => {
   const { message, carrierId, at, record, submission } = await held();
   const later = new Date(at.getTime() + 37 * 86_400_000);
   const sent = { answer: accepted("x"), step: { next: "sent" } } as const;
@@ -373,7 +373,7 @@ test("a message that was accepted 37 days before it was sent finds its receipt",
   assert.equal(ended.status, "DELIVERED");
 });
 
-test("of receipts with one id that are stored together, each has its own window", async () => {
+test("receipts with one id that are stored together each have their own window", async () => {
   for (const isFirst of [true, false]) {
     const { message, carrierId, at, record, submission } = await held();
     await record.submission({ ...submission, answer: accepted("x"), step: { next: "sent" } });
@@ -396,7 +396,7 @@ test("of receipts with one id that are stored together, each has its own window"
   }
 });
 
-test("a parked receipt whose id was used before its carrier's window is left alone", async () => {
+test("a parked receipt is left alone if its id was used before its carrier's window", async () => {
   const { message, carrierId, at, record, submission } = await held();
   await record.submission({ ...submission, answer: accepted("x"), step: { next: "sent" } });
   await db.query(sql`
@@ -409,7 +409,7 @@ test("a parked receipt whose id was used before its carrier's window is left alo
   assert.deepEqual([before.length, await parked()], [1, before]);
 });
 
-test("a receipt that has waited for long is of no message to somebody else than it names", async () => {
+test("a receipt that has waited for long matches no message to a recipient other than the one it names", async () => {
   const cases = [
     { recipient: "447700900123", waitedSeconds: 90, status: "SENT" },
     { recipient: "447700900123", waitedSeconds: 30, status: "DELIVERED" },
@@ -432,7 +432,7 @@ test("a receipt that has waited for long is of no message to somebody else than 
   }
 });
 
-test("what was parked just now is looked at each time, what is older once a minute", async () => {
+test("receipts parked just now are looked at each time, older ones once a minute", async () => {
   let nowMs = 0;
   const { sweepParked, park } = await sweeping({ monotonicMs: () => nowMs });
 
@@ -447,14 +447,14 @@ test("what was parked just now is looked at each time, what is older once a minu
   assert.deepEqual([atStart, soon, rest, await sweepParked()], [1, 1, 0, 1]);
 });
 
-test("what is older is looked at to its end, however much of it there is", async () => {
+test("older parked receipts are looked at to the end, however many there are", async () => {
   const { sweepParked, park } = await sweeping({ monotonicMs: () => 0 });
   await park(10, 501);
 
   assert.deepEqual([await sweepParked(), await sweepParked(), await sweepParked()], [500, 1, 0]);
 });
 
-test("a receipt is stored though two nodes waited for each other", async () => {
+test("a receipt is stored even if two nodes waited for each other", async () => {
   const { nodeId, message, carrierId, at, record, submission } = await held();
   await record.submission({ ...submission, answer: accepted("x"), step: { next: "sent" } });
   let tries = 0;
@@ -478,7 +478,7 @@ test("a receipt is stored though two nodes waited for each other", async () => {
   assert.equal(ended.status, "DELIVERED");
 });
 
-test("once stopped, an answer that cannot be stored holds up nobody", async () => {
+test("after a stop, an answer that cannot be stored holds up nobody", async () => {
   const { nodeId, submission } = await held();
   const nowhere = absentDatabase();
   const waits = Promise.withResolvers<void>();
@@ -493,7 +493,7 @@ test("once stopped, an answer that cannot be stored holds up nobody", async () =
   assert.equal(await storing, "overtaken");
 });
 
-test("an answer that waits for the database is told once, and keeps more from leaving", async () => {
+test("answers that wait for the database are logged once, and keep more messages from leaving", async () => {
   const { nodeId, submission } = await held();
   const nowhere = absentDatabase();
   let nowMs = 0;
@@ -519,7 +519,7 @@ test("an answer that waits for the database is told once, and keeps more from le
   await nowhere.close();
 });
 
-test("no more leave while 4,000 answers wait to be stored, for however short a time", async () => {
+test("no more messages leave while 4,000 answers wait to be stored, for however short a time", async () => {
   const away = () => Promise.reject(new DatabaseUnavailable("away"));
   const db = { ...absentDatabase(), transaction: away };
   const clock = { ...systemClock, monotonicMs: () => 0, sleep: () => systemClock.sleep(1) };
@@ -538,7 +538,7 @@ test("no more leave while 4,000 answers wait to be stored, for however short a t
   assert.deepEqual([before, isBehind], [false, true]);
 });
 
-test("what was accepted long enough ago is asked about again until any receipt has come", async () => {
+test("a message accepted long enough ago is asked about again until any receipt has come", async () => {
   const { carrierId, at, record, submission } = await held();
   await record.submission({ ...submission, answer: accepted("x"), step: { next: "sent" } });
   const later = new Date(at.getTime() + RECALL_AFTER_MS + 1);

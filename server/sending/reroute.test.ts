@@ -19,7 +19,7 @@ after(() => api[Symbol.asyncDispose]());
 const { db } = api;
 const [first, next] = await twoCarriers();
 
-test("a carrier is waited for once: as long as it stays away, what comes later goes on at once", async () => {
+test("a carrier is waited for once: as long as it stays away, later messages go on at once", async () => {
   const world = await makeWorld();
   const { clock, carrierAfterPass } = world;
 
@@ -34,7 +34,7 @@ test("a carrier is waited for once: as long as it stays away, what comes later g
   assert.equal(await carrierAfterPass(await world.queue()), first, "it was there again");
 });
 
-test("a carrier that comes and goes is waited for as long in all, not anew after each moment that it is there", async () => {
+test("a carrier that comes and goes is waited for as long in all, not anew after each return", async () => {
   const world = await makeWorld();
   const { clock, carrierAfterPass } = world;
   const messageId = await world.queue();
@@ -50,7 +50,7 @@ test("a carrier that comes and goes is waited for as long in all, not anew after
   assert.equal(await carrierAfterPass(messageId), next);
 });
 
-test("a carrier that is away for a moment keeps what waits for it, however long that has waited for its turn", async () => {
+test("a carrier away for a moment keeps its waiting messages, however long they have waited for their turn", async () => {
   const world = await makeWorld();
   const messageId = await world.queue();
   await db.query(sql`update send_queue set due_at = due_at - interval '1 minute'`);
@@ -58,7 +58,7 @@ test("a carrier that is away for a moment keeps what waits for it, however long 
   assert.equal(await world.carrierAfterPass(messageId), first);
 });
 
-test("what waits for a carrier that another node is bound to stays", async () => {
+test("messages that wait for a carrier stay with it while another node is bound to it", async () => {
   const world = await makeWorld();
   const { carrierAfterPass } = world;
   world.upElsewhere.add(first);
@@ -71,7 +71,7 @@ test("what waits for a carrier that another node is bound to stays", async () =>
   assert.equal(await carrierAfterPass(messageId), next);
 });
 
-test("nothing goes to a carrier that is paused, though another node is bound to it", async () => {
+test("nothing goes to a paused carrier, even if another node is bound to it", async () => {
   const world = await makeWorld();
   const messageId = await world.queue();
   await world.waitInVain();
@@ -84,7 +84,7 @@ test("nothing goes to a carrier that is paused, though another node is bound to 
   assert.equal(await world.carrierAfterPass(messageId), next);
 });
 
-test("a carrier of another node counts while it takes messages there, and none of one's own", async () => {
+test("a carrier counts as up elsewhere only while another node, not this one, reports that it takes messages", async () => {
   const state = (takesMessages: boolean) => JSON.stringify({ state: "up", takesMessages });
   const other = randomUUID();
   await db.query(sql`
@@ -96,7 +96,7 @@ test("a carrier of another node counts while it takes messages there, and none o
   assert.deepEqual(await carriersUpElsewhere(db, other), new Set());
 });
 
-test("a message that its carrier may have stays with it, and its neighbour goes", async () => {
+test("a message that its carrier may have stays with it, while its neighbour goes on", async () => {
   const world = await makeWorld();
   const { clock, carrierAfterPass } = world;
   const [doubted, other] = [await world.queue(), await world.queue()];
@@ -108,7 +108,7 @@ test("a message that its carrier may have stays with it, and its neighbour goes"
   assert.equal(await carrierAfterPass(other), next);
 });
 
-test("a message that its carrier may have goes on once that carrier is in its route no more", async () => {
+test("a message that its carrier may have goes on once that carrier is no longer in its route", async () => {
   const world = await makeWorld();
   const messageId = await world.queue();
   await world.submitted(messageId, { carrierId: first });
@@ -120,7 +120,7 @@ test("a message that its carrier may have goes on once that carrier is in its ro
   assert.equal(await world.carrierAfterPass(messageId), next);
 });
 
-test("what a lost node held goes on once its carrier is in its route no more", async () => {
+test("a lost node's message goes on once its carrier is no longer in its route", async () => {
   const world = await makeWorld();
   const messageId = await world.queue();
   await world.lose(messageId);
@@ -133,7 +133,7 @@ test("what a lost node held goes on once its carrier is in its route no more", a
   assert.equal(await world.carrierAfterPass(messageId), next);
 });
 
-test("a doubt about another carrier does not hold a message", async () => {
+test("a doubt about another carrier does not hold back a message", async () => {
   const world = await makeWorld();
   const messageId = await world.queue();
   await world.submitted(messageId, { carrierId: next });
@@ -142,7 +142,7 @@ test("a doubt about another carrier does not hold a message", async () => {
   assert.equal(await world.carrierAfterPass(messageId), next);
 });
 
-test("a message that was taken up since a pass looked stays with the carrier that has a segment of it", async () => {
+test("a message taken up since a pass looked stays with the carrier that has a segment of it", async () => {
   const world = await makeWorld();
   const { carrierAfterPass } = world;
   const messageId = await world.queue();
@@ -163,7 +163,7 @@ test("a text that the next carrier cannot hold waits for the one that is away", 
   assert.equal(await carrierAfterPass(messageId), first);
 });
 
-test("where only carriers are left that cannot hold a text, it goes to one of them, to end there", async () => {
+test("if only carriers that cannot hold a text are left, it goes to one of them and ends there", async () => {
   const world = await makeWorld();
   const { carrierAfterPass } = world;
   const messageId = await world.queue();
@@ -174,7 +174,7 @@ test("where only carriers are left that cannot hold a text, it goes to one of th
   assert.equal(await carrierAfterPass(messageId), next);
 });
 
-test("what a carrier has a part of waits while that is away, and ends refunded once it is removed", async () => {
+test("a message that a carrier has in part waits while that is away, and is refunded once it is removed", async () => {
   const world = await makeWorld();
   const messageId = await world.queue("x".repeat(200));
   await world.submitted(messageId, { carrierId: first, outcome: "accepted" });
@@ -191,7 +191,7 @@ test("what a carrier has a part of waits while that is away, and ends refunded o
   await db.query(sql`update carriers set removed_at = null where carrier_id = ${first}`);
 });
 
-test("a carrier is asked once whether it can take messages, however many wait for one that is away", async () => {
+test("a pass asks once whether a carrier can take messages, however many wait for one that is away", async () => {
   const world = await makeWorld();
   for (const _message of [1, 2, 3]) await world.queue();
   await world.waitInVain();

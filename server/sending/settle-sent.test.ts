@@ -29,7 +29,7 @@ const told = fc.record<Told>({
 });
 const orders = fc.array(told, { minLength: 2, maxLength: 5 });
 
-test("receipts before the last answer end a message as they do after SENT, in whatever order they come", async () => {
+test("receipts before the last answer end a message as those after SENT do, in whatever order they come", async () => {
   const endOf = async (receipts: Told[], isEarly: boolean) => {
     const message = await node.threeSegments();
     await message.answered("first", "again", "second");
@@ -56,7 +56,7 @@ test("receipts before the last answer end a message as they do after SENT, in wh
   );
 });
 
-test("a segment that was lost before its resend was answered is open again, and what came for others counts", async () => {
+test("a segment that failed before its resend was answered is open again, and receipts for others still count", async () => {
   const message = await node.threeSegments();
   await message.answered("first", "second");
   await message.reported([

@@ -16,7 +16,7 @@ function watching() {
   return { watch, waits, after: (ms: number) => (nowMs += ms) };
 }
 
-test("one that is throttled alone keeps its place for some tries, then waits for a fifth of the time it took", () => {
+test("a message throttled alone keeps its place for some tries, then waits a fifth of the time it has taken", () => {
   const { waits, after } = watching();
   assert.deepEqual(waits(8), [0, 0, 0, 0, 0, 1_000, 1_200, 1_400]);
   after(22_000);
@@ -25,7 +25,7 @@ test("one that is throttled alone keeps its place for some tries, then waits for
   assert.deepEqual(waits(1), [60_000]);
 });
 
-test("among many that are throttled the oldest keeps its place for longer", () => {
+test("among many throttled messages the oldest keeps its place for longer", () => {
   const { watch, waits } = watching();
   for (const other of ["two", "three"]) watch.note(other, throttled);
   assert.deepEqual(
@@ -34,7 +34,7 @@ test("among many that are throttled the oldest keeps its place for longer", () =
   );
 });
 
-test("one that others overtake waits twice as long each time, so that it slows them less", () => {
+test("a message that others overtake waits twice as long each time, so that it slows them less", () => {
   const { watch, waits } = watching();
   waits(5);
   const overtaken = Array.from({ length: 10 }, () => {
@@ -47,14 +47,14 @@ test("one that others overtake waits twice as long each time, so that it slows t
   );
 });
 
-test("what got through begins anew", () => {
+test("a message that got through starts afresh", () => {
   const { watch, waits } = watching();
   waits(7);
   watch.note("one", accepted);
   assert.deepEqual(waits(2), [0, 0]);
 });
 
-test("one is overtaken where others got through twice in a row after it was throttled", () => {
+test("a message is overtaken if others got through twice in a row after it was throttled", () => {
   const { watch, waits } = watching();
   const seen = [watch.isOvertaken("one")];
   waits(1);

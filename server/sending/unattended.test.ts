@@ -12,7 +12,7 @@ const api = await startApi();
 after(() => api[Symbol.asyncDispose]());
 const { db } = api;
 
-test("what a lost node held for a carrier that takes nothing ends when its validity is over, in doubt and refunded", async () => {
+test("a lost node's message for a carrier that takes nothing expires in time, in doubt and refunded", async () => {
   const world = await makeWorld();
   await world.leave({ leaseEndedMinutesAgo: 2, expiredMinutesAgo: 1 });
 
@@ -26,7 +26,7 @@ test("what a lost node held for a carrier that takes nothing ends when its valid
   });
 });
 
-test("a lease that may still be somebody's, and a message that may still leave, are left alone", async () => {
+test("a message whose lease may still be held, or that may still leave, is left alone", async () => {
   for (const left of [
     { leaseEndedMinutesAgo: -1, expiredMinutesAgo: 1 },
     { leaseEndedMinutesAgo: 2, expiredMinutesAgo: -1 },
@@ -40,14 +40,14 @@ test("a lease that may still be somebody's, and a message that may still leave, 
   }
 });
 
-test("what expires and nobody ever took up is left to those who end that", async () => {
+test("an expired message that nobody ever took up is left to expireMessages", async () => {
   const world = await makeWorld();
   await db.query(sql`update send_queue set expires_at = now() - interval '1 minute'`);
 
   assert.equal(await world.pass(), 0);
 });
 
-test("what was given back and expires is SENT where its carrier said late that it has it, EXPIRED otherwise", async () => {
+test("an expired message that was given back is SENT if its carrier accepted it late, EXPIRED otherwise", async () => {
   for (const [hasLateAnswer, status, ledger] of [
     [true, "SENT", ["charge"]],
     [false, "FAILED", ["charge", "refund"]],
@@ -71,7 +71,7 @@ test("what was given back and expires is SENT where its carrier said late that i
   }
 });
 
-test("what was given back and expires ends as NO_ROUTE where no carrier serves its number any more", async () => {
+test("an expired message that was given back ends as NO_ROUTE if no carrier serves its number any more", async () => {
   const world = await makeWorld();
   await world.leave({ leaseEndedMinutesAgo: 0, expiredMinutesAgo: 1 });
   await db.query(sql`update send_queue set leased_by = null`);
@@ -85,7 +85,7 @@ test("what was given back and expires ends as NO_ROUTE where no carrier serves i
   assert.deepEqual([status, error, ledger], ["FAILED", "NO_ROUTE", ["charge", "refund"]]);
 });
 
-test("what was given back and expires leaves no doubt, though the database is away once it was taken up", async () => {
+test("an expired message that was given back leaves no doubt, even if the database goes away meanwhile", async () => {
   const world = await makeWorld({ inDoubt: "fail" });
   await world.leave({ leaseEndedMinutesAgo: 0, expiredMinutesAgo: 1 });
   await db.query(sql`update send_queue set leased_by = null`);
@@ -98,7 +98,7 @@ test("what was given back and expires leaves no doubt, though the database is aw
   assert.deepEqual([status, error, doubts], ["FAILED", "EXPIRED", 0]);
 });
 
-test("who stops does not wait for a database that is away", async () => {
+test("a stop does not wait for a database that is away", async () => {
   const world = await makeWorld();
   await world.leave({ leaseEndedMinutesAgo: 2, expiredMinutesAgo: 1 });
 
@@ -107,7 +107,7 @@ test("who stops does not wait for a database that is away", async () => {
   await assert.rejects(pass, DatabaseUnavailable);
 });
 
-test("what a lost node held for a carrier that is away waits again, in doubt", async () => {
+test("a lost node's message for a carrier that is away waits again, in doubt", async () => {
   const world = await makeWorld();
   await world.leave({ leaseEndedMinutesAgo: 2, expiredMinutesAgo: -60 });
 
@@ -118,7 +118,7 @@ test("what a lost node held for a carrier that is away waits again, in doubt", a
   assert.equal((await world.ending()).doubts, 1, "once");
 });
 
-test("what a lost node held ends at once where its carrier is set to fail what is in doubt", async () => {
+test("a lost node's message ends at once if its carrier is set to fail messages in doubt", async () => {
   const world = await makeWorld({ inDoubt: "fail" });
   await world.leave({ leaseEndedMinutesAgo: 2, expiredMinutesAgo: -60 });
 
@@ -132,7 +132,7 @@ test("what a lost node held ends at once where its carrier is set to fail what i
   });
 });
 
-test("a message whose lease ended just now is nobody's loss yet", async () => {
+test("a message whose lease ended just now does not count as lost yet", async () => {
   const world = await makeWorld();
   await world.leave({ leaseEndedMinutesAgo: 0, expiredMinutesAgo: -60 });
 
@@ -141,7 +141,7 @@ test("a message whose lease ended just now is nobody's loss yet", async () => {
   assert.equal(await world.heldBy(), world.lostId);
 });
 
-test("what is taken up again while it is looked at is left alone", async () => {
+test("a message taken up again while it is being looked at is left alone", async () => {
   const world = await makeWorld();
   await world.leave({ leaseEndedMinutesAgo: 2, expiredMinutesAgo: -60 });
   const stranded = await world.stranded();
@@ -151,7 +151,7 @@ test("what is taken up again while it is looked at is left alone", async () => {
   assert.deepEqual(await world.ending(), WAITS);
 });
 
-test("what another node gave back meanwhile is not taken up a second time", async () => {
+test("a message that another node gave back meanwhile is not taken up a second time", async () => {
   const world = await makeWorld();
   await world.leave({ leaseEndedMinutesAgo: 2, expiredMinutesAgo: -60 });
   const stranded = await world.stranded();
