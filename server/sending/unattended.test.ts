@@ -12,7 +12,7 @@ const api = await startApi();
 after(() => api[Symbol.asyncDispose]());
 const { db } = api;
 
-test("a lost node's message for a carrier that takes nothing expires in time, in doubt and refunded", async () => {
+test("a lost node's message for a carrier that takes nothing expires on time, in doubt and refunded", async () => {
   const world = await makeWorld();
   await world.leave({ leaseEndedMinutesAgo: 2, expiredMinutesAgo: 1 });
 

@@ -18,7 +18,7 @@ function receivers(hostKeys: bigint[], durationMs: number) {
   return aheadKeeper(lanes);
 }
 
-test("one fast receiver has all that may be held in a lane, and more only when half of it is gone", () => {
+test("one fast receiver gets all that a lane may hold, and more only once half of it is gone", () => {
   const ahead = receivers([key(1, 0)], 2);
   const deal = () => ahead.deal([key(1, 0)]).get(key(1, 0));
 
@@ -48,7 +48,7 @@ for (const { what, accounts, hosts, ms, each } of cases) {
   });
 }
 
-test("what accounts and the node hold counts for the next lane, at birth and in a claim", () => {
+test("what accounts and the node already hold counts for the next lane, at birth and in a claim", () => {
   const hostKeys = keys(5, 3);
   const ahead = receivers(hostKeys, 2);
   const rest = key(5, 2);

@@ -74,7 +74,7 @@ test("whatever is sent, the reader decides or asks for more, and keeps no more t
   );
 });
 
-test("without a length the connection's end is the answer's end, and the only thing that is", () => {
+test("an answer without a length ends with its connection, and with nothing else", () => {
   const open = readText(`${OK}\r\nok`);
   const short = readText(`${OK}Content-Length: 9\r\n\r\nok`);
   const chunked = readText(`${OK}Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n`);
@@ -84,7 +84,7 @@ test("without a length the connection's end is the answer's end, and the only th
   assert.deepEqual([chunked.reading, chunked.answer.readEnd()], ["more", "lost"]);
 });
 
-test("a body is read in chunks only where that is the last of its codings, by its whole name", () => {
+test("a body is read in chunks only if that is the last of its codings, by its whole name", () => {
   const body = "2\r\nok\r\n0\r\n\r\n";
   const readings = ["gzip, chunked", "gzip,Chunked", "xchunked", "chunked, gzip"].map(
     (coding) => readText(`${OK}Transfer-Encoding: ${coding}\r\n\r\n${body}`).reading,
@@ -101,7 +101,7 @@ test("a 204 and a 304 have no body, whatever their headers say", () => {
   }
 });
 
-test("the connection is not used again where the receiver says so, speaks 1.0, or says too much", () => {
+test("the connection is not used again if the receiver says so, speaks 1.0, or says too much", () => {
   const answers = [
     `${OK}Connection: close\r\nContent-Length: 2\r\n\r\nok`,
     `${OK}Connection: x, CLOSE\r\nContent-Length: 2\r\n\r\nok`,
@@ -116,7 +116,7 @@ test("the connection is not used again where the receiver says so, speaks 1.0, o
   }
 });
 
-test("what HTTP does not allow is broken, never guessed at", () => {
+test("an answer that HTTP does not allow is broken, never guessed at", () => {
   const answers = [
     "HTTP/2 200 OK\r\n\r\n",
     "HTTP/1.1 20 OK\r\n\r\n",
@@ -152,7 +152,7 @@ test("what HTTP does not allow is broken, never guessed at", () => {
   }
 });
 
-test("headers keep their values, several of a name and strange names included", () => {
+test("headers keep their values, including several of one name and strange names", () => {
   const { answer } = readText(
     `${OK}Content-Length: 0\r\nSet-Cookie: a\r\nset-cookie:  b \r\nSet-Cookie: c\r\n__proto__: d\r\nKeep-Alive: timeout=5, max=9\r\n\r\n`,
   );

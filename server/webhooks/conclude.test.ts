@@ -23,7 +23,7 @@ const timedOut: Attempt = {
 const aged = (ageMs: number) =>
   ({ step: 0, createdAt: new Date(now.getTime() - ageMs) }) as ClaimedDelivery;
 
-test("what fails by our own fault costs the delivery nothing, and ends it after a day", () => {
+test("a fault of ours costs the delivery nothing, but ends it after a day", () => {
   const after = (ageMs: number) =>
     conclude(aged(ageMs), ourFault, { now, health: "proven", random: 0.5 });
 
@@ -31,7 +31,7 @@ test("what fails by our own fault costs the delivery nothing, and ends it after 
   assert.partialDeepStrictEqual(after(DAY_MS + 1), { next: "ended", ended: "exhausted" });
 });
 
-test("a probe that fails ends its delivery where that has waited a day, and only then", () => {
+test("a failed probe ends its delivery if that has waited a day, and only then", () => {
   const after = (ageMs: number, health: Health) =>
     conclude(aged(ageMs), timedOut, { now, health, random: 0.5 });
 

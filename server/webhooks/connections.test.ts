@@ -91,7 +91,7 @@ test("at most as many pools are kept as allowed: the least recently used idle on
   assert.equal(busy.hasEnded, false);
 });
 
-test("nothing is left to wait for once all pools are closed", () => {
+test("no timer is left once all pools are closed", () => {
   const { clock, pool, target } = setUp();
   pool.release(1n, pool.take(1n, target), KEEP_MS);
   clock.advance(120_000);

@@ -5,7 +5,7 @@ import { TEST_SECRETS as secrets } from "../../test/support/secret-key.ts";
 import { webhookWorld } from "../../test/support/webhook-world.ts";
 import { claimDeliveries, readSecrets } from "./deliveries.ts";
 
-test("a claim that another node's crossed starts over, four times at most", async () => {
+test("a claim that crosses another node's starts over, four times at most", async () => {
   const crossed = Object.assign(new Error(), { constraint: "one_delivery_in_flight_per_message" });
   const claimAfter = (times: number) => {
     let asked = 0;
@@ -22,7 +22,7 @@ test("a claim that another node's crossed starts over, four times at most", asyn
   await assert.rejects(claimAfter(5), crossed);
 });
 
-test("a secret that cannot be opened keeps the webhooks of no other account from being signed", async () => {
+test("a secret that cannot be opened does not keep other accounts' webhooks from being signed", async () => {
   await using world = await webhookWorld();
   const { db, accountId } = world;
   const other = await world.newAccount();

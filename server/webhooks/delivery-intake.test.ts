@@ -15,7 +15,7 @@ import { aheadKeeper } from "./ahead.ts";
 import { deliveryIntake } from "./delivery-intake.ts";
 import type { DeliveryRunner } from "./delivery-runner.ts";
 
-test("a fault while webhooks are handed on is logged, and costs none of their places; once stopped, none is kept", async () => {
+test("a fault in handing on webhooks is logged and costs none of their places; after a stop none is kept", async () => {
   await using world = await webhookWorld();
   const { intake, ahead, born, logged } = threeBorn(world);
   assert.equal(ahead.held(7n), 3);
@@ -28,7 +28,7 @@ test("a fault while webhooks are handed on is logged, and costs none of their pl
   assert.deepEqual(logged, ["webhooks were not handed on; their leases bring them back"]);
 });
 
-test("webhooks that find the database away are put back for five seconds, and one line says why they wait", async () => {
+test("webhooks that find the database away are put back for five seconds, and one log line says why", async () => {
   const db = absentDatabase();
   const putBack: [number, number][] = [];
   const { intake, born, logged } = threeBorn(

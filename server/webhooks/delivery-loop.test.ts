@@ -20,7 +20,7 @@ import { laneKeeper, type Lanes } from "./lanes.ts";
 import { poster } from "./post.ts";
 import { WALK_EVERY_MS } from "./schedule.ts";
 
-test("what wakes the loop does not put off the walk that finds retries", async () => {
+test("waking the loop does not put off the walk that finds retries", async () => {
   const clock = manualClock();
   let walks = 0;
   const query = ({ text }: Sql) => {
@@ -40,7 +40,7 @@ test("what wakes the loop does not put off the walk that finds retries", async (
   await loop.stop();
 });
 
-test("first attempts are claimed before retries and replays, and slots for which there is nothing are given back", async () => {
+test("first attempts are claimed before retries and replays, and unused slots are given back", async () => {
   const clock = manualClock();
   const lanes = laneKeeper({ clock });
   const claims: unknown[] = [];
@@ -60,7 +60,7 @@ test("first attempts are claimed before retries and replays, and slots for which
   assert.equal(lanes.inFlight().all, 0);
 });
 
-test("after a walk that failed the loop rests as after any other", async () => {
+test("after a failed walk the loop rests as after any other", async () => {
   const clock = manualClock();
   let walks = 0;
   const query = ({ text }: Sql) => {
@@ -107,7 +107,7 @@ test("a stop waits for webhooks on their way from the commit, and gives them bac
   assert.deepEqual(asked, ["signing_secrets", "record_attempts", "else"]);
 });
 
-test("no place is kept in a lane where something older waits for a claim", () => {
+test("no place is kept in a lane where an older webhook waits for a claim", () => {
   const clock = manualClock();
   const lanes = laneKeeper({ clock });
   attempt(lanes, key(1), ok);
@@ -120,7 +120,7 @@ test("no place is kept in a lane where something older waits for a claim", () =>
   assert.equal(loop.reserve(key(1)), null);
 });
 
-test("who loses the database between a claim and what signs it says that, and calls no secret wrong", async () => {
+test("losing the database between a claim and its signing is logged as that, and no secret is called wrong", async () => {
   await using world = await webhookWorld();
   await world.sent(2, { url: "http://127.0.0.1:1/" });
   const query = (statement: Sql) =>

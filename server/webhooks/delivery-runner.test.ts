@@ -14,7 +14,7 @@ import type { AttemptRecorder } from "./record-attempts.ts";
 
 const never = () => new Promise<never>(() => {});
 
-test("where a host name is full, the slots granted for what is kept are given back, and it is kept on", () => {
+test("if a host name is full, slots granted for kept deliveries are given back, and those stay kept", () => {
   const clock = manualClock();
   const lanes = laneKeeper({ clock });
   const [own, ...others] = [key(1), key(2), key(3)] as const;
@@ -37,7 +37,7 @@ test("where a host name is full, the slots granted for what is kept are given ba
   assert.equal(ahead.held(own), 2);
 });
 
-test("what has not begun within 5 s of its claim is given back, and never posted", () => {
+test("a delivery that has not begun within 5 s of its claim is given back, and never posted", () => {
   const clock = manualClock();
   const posted: (string | undefined)[] = [];
   const recorded: unknown[] = [];
@@ -71,7 +71,7 @@ test("a post says whether its receiver is reliable", () => {
   assert.deepEqual(posted, [true, false]);
 });
 
-test("a slot is free again where its claim has waited too long, and where the attempt fails by a bug", async () => {
+test("a slot is freed if its claim has waited too long, and if the attempt fails by a bug", async () => {
   const clock = manualClock();
   const lanes = laneKeeper({ clock });
   const runner = runnerOf({ clock, lanes, post: () => Promise.reject(new Error("a bug")) });
@@ -87,7 +87,7 @@ test("a slot is free again where its claim has waited too long, and where the at
   assert.equal(lanes.inFlight().all, 0);
 });
 
-test("a stop waits for what is under way, then closes its connections and waits until all is recorded", async () => {
+test("a stop waits for attempts under way, then closes the connections and waits until all is recorded", async () => {
   const clock = manualClock();
   const steps: string[] = [];
   const answered = Promise.withResolvers<Attempt>();
@@ -112,7 +112,7 @@ test("a stop waits for what is under way, then closes its connections and waits 
   assert.deepEqual(steps, ["answered", "recorded", "closed", "idle"]);
 });
 
-test("the delay is told of first attempts alone, and in words what ended badly and what was our fault", async () => {
+test("the delay is measured for first attempts only; bad endings and faults of ours are logged in words", async () => {
   const clock = manualClock();
   const delays: number[] = [];
   const told: string[] = [];

@@ -5,7 +5,7 @@ import { manualClock } from "../../test/support/manual-clock.ts";
 import { TEST_SECRETS as secrets } from "../../test/support/secret-key.ts";
 import { followEvents } from "./follow.ts";
 
-test("who follows waits five minutes for a database that is away, and no longer", async () => {
+test("following events waits five minutes for a database that is away, and no longer", async () => {
   const followAfter = async (awayMs: number) => {
     const manual = manualClock();
     const clock = { ...manual, sleep: async (ms: number) => manual.advance(ms) };

@@ -22,7 +22,7 @@ test("every key and text has the same HMAC as the library's", () => {
   );
 });
 
-test("keys at the border of a block are not cut or hashed amiss", () => {
+test("keys around the length of a block are not cut or hashed wrongly", () => {
   for (const length of [0, 1, 31, 32, 63, 64, 65, 128]) {
     const key = Buffer.alloc(length, 0xa5);
     const data = Buffer.from("what is signed");

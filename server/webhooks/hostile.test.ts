@@ -204,7 +204,7 @@ function attack(
 }
 
 test(
-  "every hostile receiver ends in its own class, and none keeps its connection",
+  "every hostile receiver ends in its own error class, and none keeps its connection",
   { timeout: 120_000 },
   async (context) => {
     const clock = manualClock();
@@ -271,7 +271,7 @@ test("a healthy receiver is answered while every hostile one still hangs", async
   await Promise.all(attacks);
 });
 
-test("what is read is bounded: a flood is cut off after 64 KiB, give or take what was on the way", async () => {
+test("reading is bounded: a flood is cut off after 64 KiB, give or take what was under way", async () => {
   const sender = newPoster();
   let sent = 0;
   const closed = Promise.withResolvers<void>();
@@ -299,7 +299,7 @@ test("what is read is bounded: a flood is cut off after 64 KiB, give or take wha
   await sender.close();
 });
 
-test("nothing is ever decompressed", async () => {
+test("no answer is ever decompressed", async () => {
   const sender = newPoster();
   await using server = await startRawServer(answering(gzipBomb));
 
@@ -310,7 +310,7 @@ test("nothing is ever decompressed", async () => {
   await sender.close();
 });
 
-test("what a receiver sends beside its answer is not taken for the next one", async () => {
+test("anything a receiver sends beyond its answer is not taken for the next one", async () => {
   const sender = newPoster();
   let requests = 0;
   await using server = await startRawServer((socket) => {
@@ -345,7 +345,7 @@ test("a redirect is not followed, wherever it leads", async () => {
   await sender.close();
 });
 
-test("who shows a certificate and holds back the end of the handshake fails in TLS, not by the network", async () => {
+test("a receiver that shows a certificate but holds back the handshake's end fails in TLS, not by the network", async () => {
   const clock = manualClock();
   const sender = newPoster(clock);
   const tls = authority.issue({ names: ["localhost"] });
@@ -371,7 +371,7 @@ test("who shows a certificate and holds back the end of the handshake fails in T
   assert.deepEqual(outcome, { kind: "failed", class: "tls_failed", detail });
 });
 
-test("a handshake whose end came while the thread was held up is finished, not timed out", async () => {
+test("a handshake whose end arrived while the thread was held up is finished, not timed out", async () => {
   const clock = manualClock();
   const sender = newPoster(clock);
   const tls = authority.issue({ names: ["localhost"] });
@@ -416,7 +416,7 @@ test("no environment variable turns off the check of certificates", async () => 
   await sender.close();
 });
 
-test("a receiver with a certificate of the operator's own authority is called, by name and by address", async () => {
+test("a receiver certified by the operator's own authority is called, by name and by address", async () => {
   const sender = newPoster();
   const tls = authority.issue({ names: ["localhost", "127.0.0.1"] });
   await using server = await startRawServer(answering(write(OK)), { tls });

@@ -18,7 +18,7 @@ import { deliveryMetrics } from "./delivery-metrics.ts";
 import { hostKeeper, listHosts, sweepHosts } from "./hosts.ts";
 import { laneKeeper } from "./lanes.ts";
 
-test("what waits for open hosts is looked at while some of it is too old, else once a minute, also where that fails", async () => {
+test("deliveries to open hosts are checked while some are too old, else once a minute, even after a failure", async () => {
   const clock = manualClock();
   const lanes = laneKeeper({ clock, random: () => 0.5 });
   lanes.recall(1n, { health: "open", lastOkAgoMs: null });
@@ -43,7 +43,7 @@ test("what waits for open hosts is looked at while some of it is too old, else o
   assert.deepEqual(looks, [0, 1, 2, 14, 26]);
 });
 
-test("what waits is counted no further for many receivers than for one, and told as more where counting stopped", async () => {
+test("waiting webhooks are counted no further for many receivers than for one; is_more says if counting stopped", async () => {
   await using db = await testDatabase();
   const accountId = randomUUID();
   await db.query(sql`
@@ -66,7 +66,7 @@ test("what waits is counted no further for many receivers than for one, and told
   );
 });
 
-test("what nodes note of a host adds up, a failure hides no success, and who starts within a day knows it", async () => {
+test("what nodes note of a host adds up, a failure hides no success, and a node starting within a day knows it", async () => {
   await using db = await testDatabase();
   const accountId = randomUUID();
   const at = { accountId, hostname: "example.com", origin: "https://example.com" };
@@ -88,7 +88,7 @@ test("what nodes note of a host adds up, a failure hides no success, and who sta
   assert.deepEqual([23n, 25n].map(lanes.healthOf), ["open", "unproven"]);
 });
 
-test("what the database did not take is noted with what came after it", async () => {
+test("results that the database did not take are noted with those that came after", async () => {
   await using db = await testDatabase();
   const accountId = randomUUID();
   const at = { accountId, hostname: "example.com", origin: "https://example.com" };
@@ -113,7 +113,7 @@ test("what the database did not take is noted with what came after it", async ()
   ]);
 });
 
-test("hosts are noted in the order of their keys, so that nodes do not wait for each other in a circle", async () => {
+test("hosts are noted in the order of their keys, so that nodes do not deadlock", async () => {
   let noted: unknown;
   const query = ({ values }: Sql) => Promise.resolve(((noted = values[1]), []));
   const { lanes, keeper } = keeperOn({ query } as unknown as Database);
@@ -124,7 +124,7 @@ test("hosts are noted in the order of their keys, so that nodes do not wait for 
   assert.deepEqual(noted, ["8", "9", "10"]);
 });
 
-test("hours are kept for a day, and hosts for as long as attempts are", async () => {
+test("hourly counts are kept for a day, and hosts for as long as attempts are", async () => {
   await using db = await testDatabase();
   await db.query(sql`
     insert into webhook_host_hours (account_id, host_key, hour, ok, failed)

@@ -42,7 +42,7 @@ function seen(...attempts: AttemptResult[][]): { health: string; cap: number } {
   return { health: healthNow(lane, nowMs), cap: capOf(lane, nowMs) };
 }
 
-test("a lane that nothing is known of has two slots, and one fast success gives it eight", () => {
+test("a lane of which nothing is known has two slots, and one fast success gives it eight", () => {
   assert.deepEqual(seen(), { health: "unproven", cap: 2 });
   assert.deepEqual(seen(times(1, ok, 2_999)), { health: "proven", cap: 8 });
 });
@@ -158,7 +158,7 @@ test("faults of ours and forbidden addresses say nothing about a host", () => {
   }
 });
 
-test("what was known of a host is gone on with, and a dead one is probed once within half a minute", () => {
+test("a start keeps what was known of a host, and probes a dead one once within half a minute", () => {
   const now = { ms: DAY_MS, random: 0.5 };
   const recalled = (health: Health, lastOkAgoMs: number | null = null) =>
     recallHealth({ health, lastOkAgoMs }, now);
@@ -170,7 +170,7 @@ test("what was known of a host is gone on with, and a dead one is probed once wi
   assert.equal(capOf(recalled("open"), now.ms + 30_000), 1);
 });
 
-test("what was failing is failing also after a start, until a success", () => {
+test("a host that was failing is still failing after a start, until a success", () => {
   const recalled = recallHealth({ health: "failing", lastOkAgoMs: 60_000 }, { ms: 0, random: 0.5 });
   const after = (outcome: Outcome) =>
     healthNow(live({ lane: recalled, nowMs: 0 }, times(1, outcome, 10)).lane, 10);

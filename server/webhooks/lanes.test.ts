@@ -92,7 +92,7 @@ test("a proven receiver that fails in TLS makes all of its account unreliable, f
   assert.deepEqual(reliable(), [true, true, true]);
 });
 
-test("what fails in TLS and was not proven, or only fails in time, takes nobody's reliability", () => {
+test("a TLS failure of an unproven receiver, or a TLS time-out, takes nobody's reliability", () => {
   const lanes = keeper();
   const proven = prove(lanes, key(1, 1));
 
@@ -109,7 +109,7 @@ test("hosts that are not proven get 128 slots together, however many accounts as
   assert.equal(sum(fill(lanes, everywhere)), 128);
 });
 
-test("proven hosts have 128 slots whatever strangers do", () => {
+test("proven hosts have 128 slots whatever unproven ones do", () => {
   const lanes = keeper();
   const proven = [501, 502, 503, 504].map((account) => prove(lanes, key(account)));
   fill(
@@ -149,7 +149,7 @@ test("one host name takes 64 attempts over all accounts; the slot of the next is
   assert.equal(lanes.begin(key(3), "first", shared), true);
 });
 
-test("a host that stops answering gives its slots up and takes no more than two", () => {
+test("a host that stops answering gives up its slots and takes no more than two", () => {
   const lanes = keeper();
   const host = prove(lanes, key(1));
   const started = fill(lanes, [host]).get(host) ?? 0;
@@ -180,7 +180,7 @@ test("an open host gets nothing until its probe is due, then one attempt", () =>
   assert.equal(sum(fill(lanes, [key(1)])), 0);
 });
 
-test("somebody who asks for it lets an open host be tried at once", () => {
+test("an explicit request lets an open host be tried at once", () => {
   const lanes = keeper();
   for (let n = 0; n < 10; n += 1) attempt(lanes, key(1), late, { durationMs: 10_000 });
 
@@ -189,7 +189,7 @@ test("somebody who asks for it lets an open host be tried at once", () => {
   assert.equal(sum(fill(lanes, [key(1)], "again")), 1);
 });
 
-test("the same replay lets an open host be tried at once only once, the next one again", () => {
+test("one replay lets an open host be tried at once only once; the next replay does so again", () => {
   const lanes = keeper();
   for (let n = 0; n < 10; n += 1) attempt(lanes, key(1), late, { durationMs: 10_000 });
   const triedFor = (replayId: string) => {
@@ -279,7 +279,7 @@ const scarce: Record<string, (lanes: Lanes) => { busy: bigint[]; late: bigint; a
 };
 
 for (const [slots, setUp] of Object.entries(scarce)) {
-  test(`who has taken ${slots} goes on while nobody waits, then leaves them by turns`, () => {
+  test(`a holder of ${slots} keeps them while nobody waits, then leaves them by turns`, () => {
     const lanes = keeper();
     const { busy, late: waiting, at } = setUp(lanes);
     const [first = 0n] = busy;
@@ -307,7 +307,7 @@ test("slots given back are free again", () => {
   assert.deepEqual(lanes.inFlight(), { all: 0, again: 0, unproven: 0 });
 });
 
-test("lanes that were used are reported once, with what people want to know", () => {
+test("a lane that was used is reported once, with its host, health, counts and times", () => {
   const clock = manualClock();
   const lanes = keeper(clock);
   attempt(lanes, key(1), ok, { durationMs: 120 });
@@ -333,7 +333,7 @@ test("lanes that were used are reported once, with what people want to know", ()
   assert.deepEqual(lanes.takeChanges(), []);
 });
 
-test("lanes without end are forgotten, except those with something in flight", () => {
+test("lanes are forgotten past a limit, except those with something in flight", () => {
   const lanes = laneKeeper({ clock: manualClock(), random: () => 0.5, maxLanes: 100 });
   const busy = prove(lanes, key(1));
   const inFlight = fill(lanes, [busy]).get(busy);
@@ -392,7 +392,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 
 type Slot = { hostKey: bigint; kind: Kind };
 
-test("in no interleaving of claims and answers is a cap exceeded", () => {
+test("no interleaving of claims and answers exceeds a cap", () => {
   fc.assert(
     fc.property(fc.array(step, { minLength: 50, maxLength: 400, size: "max" }), (steps) => {
       const clock = manualClock();

@@ -7,7 +7,7 @@ import { accountOf } from "#messages";
 import { laneKeeper } from "./lanes.ts";
 import { namedLanes } from "./named-lanes.ts";
 
-test("an account with all the lanes there can be leaves places for thousands of others", () => {
+test("an account with all possible lanes leaves places for thousands of other accounts", () => {
   const named = namedLanes(laneKeeper({ clock: manualClock() }));
   for (let host = 0; host < 65_536; host += 1) named.add(key(1, host));
 
@@ -17,7 +17,7 @@ test("an account with all the lanes there can be leaves places for thousands of 
   }
 });
 
-test("a thousand accounts with more lanes than there are places all have some, and so has who comes last", () => {
+test("a thousand accounts with more lanes than there are places all get some, and so does a late one", () => {
   const named = namedLanes(laneKeeper({ clock: manualClock() }));
   for (let account = 0; account < 1_000; account += 1)
     for (let host = 0; host < 700; host += 1) named.add(key(account, host));
@@ -32,7 +32,7 @@ test("a thousand accounts with more lanes than there are places all have some, a
   assert.deepEqual(widths.get(1_000n), [key(1_000)]);
 });
 
-test("an account's strangers take no place from its receiver that is known to be healthy", () => {
+test("an account's unproven hosts take no place from its receiver that is known to be healthy", () => {
   const lanes = laneKeeper({ clock: manualClock() });
   attempt(lanes, key(1, 65_535), ok);
   const named = namedLanes(lanes);
@@ -43,7 +43,7 @@ test("an account's strangers take no place from its receiver that is known to be
   assert.ok(named.has(key(1, 65_535)));
 });
 
-test("lanes with a lasting backlog take turns, also where walks find them in the same order each time", () => {
+test("lanes with a lasting backlog take turns, even if walks find them in the same order each time", () => {
   const named = namedLanes(laneKeeper({ clock: manualClock() }));
   const backlog = Array.from({ length: 640 }, (_, host) => key(1, host));
   const served = new Map(backlog.map((hostKey) => [hostKey, 0]));
@@ -59,7 +59,7 @@ test("lanes with a lasting backlog take turns, also where walks find them in the
   assert.ok(Math.max(...times) - Math.min(...times) <= 1, `${Math.min(...times)}`);
 });
 
-test("a lane that waits for its probe has no place, and has one when the probe may go", () => {
+test("a lane waiting for its probe has no place, and gets one when the probe may go", () => {
   const clock = manualClock();
   const lanes = laneKeeper({ clock, random: () => 0.5 });
   const named = namedLanes(lanes);
@@ -74,7 +74,7 @@ test("a lane that waits for its probe has no place, and has one when the probe m
   assert.deepEqual(named.sift(), [key(1)]);
 });
 
-test("places come back whatever became of the lanes that had them", () => {
+test("places are freed whatever became of the lanes that had them", () => {
   const host = fc.nat({ max: 1_000 });
   fc.assert(
     fc.property(fc.array(host, { maxLength: 40 }), (healed) => {

@@ -34,7 +34,7 @@ function post(
   });
 }
 
-test("the request on the wire is the octets given, the headers given, and what HTTP needs", async () => {
+test("the request on the wire is the given octets, the given headers, and what HTTP needs", async () => {
   let seen = "";
   await using server = await startRawServer((socket) => {
     onRequests(socket, (request) => {
@@ -57,7 +57,7 @@ test("the request on the wire is the octets given, the headers given, and what H
   assert.equal(Buffer.from(body, "latin1").toString(), '{"a":"ü"}');
 });
 
-test("a name is looked up on behalf of the account that the lane is of", async () => {
+test("a name is looked up on behalf of the lane's account", async () => {
   const askers: (bigint | undefined)[] = [];
   const resolve: PosterOptions["resolve"] = (_name, _deadlineMs, account) => {
     askers.push(account);
@@ -72,7 +72,7 @@ test("a name is looked up on behalf of the account that the lane is of", async (
   assert.deepEqual(askers, [1n, 1n, 2n]);
 });
 
-test("a value that would end its line and begin a header of its own is never sent", async () => {
+test("a header value that would end its line and begin another header is never sent", async () => {
   await using server = await startRawServer((socket) => onRequests(socket, () => socket.write(OK)));
   await using sender = newPoster();
   const url = `http://127.0.0.1:${server.port}/`;
@@ -98,7 +98,7 @@ test("a bug while connecting ends the attempt as a fault of ours, and nothing el
   assert.deepEqual(outcome, { kind: "our_fault", detail: "connecting failed: a bug" });
 });
 
-test("an attempt tells status, answer, address and timings", async () => {
+test("an attempt reports status, answer, address and timings", async () => {
   await using server = await startRawServer((socket) => {
     onRequests(socket, () =>
       socket.write("HTTP/1.1 503 Busy\r\nRetry-After: 7\r\nContent-Length: 4\r\n\r\nbusy"),
@@ -175,7 +175,7 @@ test("two attempts of a lane at once use two connections: nothing waits inside t
   assert.equal(server.connections, 3);
 });
 
-test("a kept connection that dies as it is used is dialled once more, as the same attempt", async () => {
+test("a kept connection that dies as it is used is dialled again once, as the same attempt", async () => {
   let requests = 0;
   await using server = await startRawServer((socket) => {
     onRequests(socket, (_, nth) => {
@@ -195,7 +195,7 @@ test("a kept connection that dies as it is used is dialled once more, as the sam
   assert.equal(server.connections, 2);
 });
 
-test("a connection is dialled once more only once", async () => {
+test("a connection is dialled again only once", async () => {
   let requests = 0;
   await using server = await startRawServer((socket) => {
     onRequests(socket, () => {
@@ -256,7 +256,7 @@ test("a kept connection that dies after a second may have taken the request, and
   assert.equal(requests, 2);
 });
 
-test("whatever ends an open connection, the attempt has failed by its loss", async () => {
+test("whatever ends an open connection, the attempt fails as a lost connection", async () => {
   let ended: Socket | undefined;
   const onSocket = (message: unknown) => ({ socket: ended } = message as { socket: Socket });
   subscribe("net.client.socket", onSocket);
@@ -272,7 +272,7 @@ test("whatever ends an open connection, the attempt has failed by its loss", asy
   assert.deepEqual(outcome, { kind: "failed", class: "connection_lost", detail: "ENETDOWN" });
 });
 
-test("a receiver that closes after each answer is called anew, without a failed attempt", async () => {
+test("a receiver that closes after each answer is connected to again, without a failed attempt", async () => {
   await using server = await startRawServer((socket) => {
     onRequests(socket, () => socket.end(OK));
   });
@@ -283,7 +283,7 @@ test("a receiver that closes after each answer is called anew, without a failed 
   assert.deepEqual(new Set(statuses), new Set([200]));
 });
 
-test("a connection is kept no longer than the receiver says it keeps it", async () => {
+test("a connection is kept no longer than the receiver says", async () => {
   await using server = await startRawServer((socket) => {
     onRequests(socket, () =>
       socket.write("HTTP/1.1 200 OK\r\nKeep-Alive: timeout=2\r\nContent-Length: 0\r\n\r\n"),
@@ -297,7 +297,7 @@ test("a connection is kept no longer than the receiver says it keeps it", async 
   assert.equal(server.connections, 2);
 });
 
-test("a connection waits 4 s for another attempt, whatever longer time the receiver says", async () => {
+test("a connection waits 4 s for another attempt, even if the receiver allows longer", async () => {
   await using server = await startRawServer((socket) => {
     onRequests(socket, () =>
       socket.write("HTTP/1.1 200 OK\r\nKeep-Alive: timeout=60\r\nContent-Length: 0\r\n\r\n"),
@@ -316,7 +316,7 @@ test("a connection waits 4 s for another attempt, whatever longer time the recei
   assert.deepEqual(connections, [1, 1, 2]);
 });
 
-test("a connection whose attempt ran out of time before it was connected is not used again", async () => {
+test("a connection whose attempt timed out before it was established is not used again", async () => {
   const egress = testEgress({ resolve: () => new Promise(() => {}), budgets: { dnsMs: 60_000 } });
   await using sender = newPoster({ ...egress, deadlineMs: 20 });
 
@@ -327,7 +327,7 @@ test("a connection whose attempt ran out of time before it was connected is not 
   assert.equal(sender.connections().idle, 0);
 });
 
-test("answers from private addresses are kept to oneself unless the operator shows them", async () => {
+test("answers from private addresses are hidden unless the operator shows them", async () => {
   await using server = await startRawServer((socket) => {
     onRequests(socket, () =>
       socket.write("HTTP/1.1 500 No\r\nRetry-After: 9\r\nContent-Length: 6\r\n\r\nsecret"),
@@ -342,7 +342,7 @@ test("answers from private addresses are kept to oneself unless the operator sho
   assert.deepEqual(outcome, { kind: "answered", status: 500, retryAfter: "9" });
 });
 
-test("an attempt under way when the service stops is no attempt, and leaves no connection", async () => {
+test("an attempt under way when the service stops does not count, and leaves no connection", async () => {
   await using server = await startRawServer((socket) => void socket.resume());
   const sender = newPoster();
   const underWay = post(sender, server);
@@ -356,7 +356,7 @@ test("an attempt under way when the service stops is no attempt, and leaves no c
   assert.deepEqual(sender.connections(), { pools: 0, idle: 0, busy: 0 });
 });
 
-test("a URL that policy no longer allows is not called", async () => {
+test("a URL that the policy no longer allows is not called", async () => {
   await using server = await startRawServer((socket) => void socket.end());
   await using sender = newPoster(testEgress({ allowCidrs: [] }));
 

@@ -42,7 +42,7 @@ const cases: [string, (claim: Claim) => Recorded, object][] = [
   ],
 ];
 for (const [what, recorded, expected] of cases) {
-  test(`a delivery that is ${what} counts once where the answer to the commit was lost`, async () => {
+  test(`a delivery that is ${what} counts once even if the answer to the commit was lost`, async () => {
     await using world = await webhookWorld();
     const { db } = world;
     await world.sent(1, { url: ADDRESS });
@@ -61,7 +61,7 @@ for (const [what, recorded, expected] of cases) {
   });
 }
 
-test("who is overtaken and has tried nothing leaves on record that the attempt was interrupted", async () => {
+test("an overtaken node that tried nothing leaves the attempt on record as interrupted", async () => {
   await using world = await webhookWorld();
   const { db } = world;
   await world.sent(1, { url: ADDRESS });
@@ -76,7 +76,7 @@ test("who is overtaken and has tried nothing leaves on record that the attempt w
   assert.deepEqual(noted, [{ attempt: 1, error_class: "interrupted" }]);
 });
 
-test("an event waits for one of its message whose holder was lost, until that one is taken up again", async () => {
+test("an event waits for an earlier one of its message whose holder was lost, until that is taken up again", async () => {
   await using world = await webhookWorld();
   const messageId = await world.message({ url: ADDRESS });
   await world.move(messageId, "SENT");
@@ -93,7 +93,7 @@ test("an event waits for one of its message whose holder was lost, until that on
   );
 });
 
-test("what the database does not take within its lease is given up: others deliver it by then", async () => {
+test("a result that the database does not take within its lease is given up: others deliver it by then", async () => {
   const manual = manualClock();
   const clock = { ...manual, sleep: async (ms: number) => manual.advance(ms) };
   const claim = { ...CLAIM, claimedHere: localMoment(manual) };
@@ -110,7 +110,7 @@ test("what the database does not take within its lease is given up: others deliv
   assert.ok(asked > 1);
 });
 
-test("what is recorded fails at once where the database says why, and is not asked for again", async () => {
+test("recording fails at once if the database says why, and is not tried again", async () => {
   let asked = 0;
   const query = () => {
     asked += 1;

@@ -79,14 +79,14 @@ test("three lines of code verify a webhook, with the secret as it was shown", ()
   assert.equal(headers["X-SMS-Signature"], createHmac("sha256", NEW).update(body).digest("hex"));
 });
 
-test("the previous signature is sent only while two secrets live", () => {
+test("the previous signature is sent only while two secrets are valid", () => {
   const signable = { eventId: "x", timestampSeconds: 1, body: Buffer.from("{}") };
 
   assert.ok(!("X-SMS-Signature-Previous" in signatureHeaders({ ...signable, secrets: [NEW] })));
   assert.ok("X-SMS-Signature-Previous" in signatureHeaders({ ...signable, secrets: [NEW, OLD] }));
 });
 
-test("without a secret, or with one of another form, nothing is signed", () => {
+test("nothing is signed without a secret, or with one of another form", () => {
   const signable = { eventId: "x", timestampSeconds: 1, body: Buffer.from("{}") };
 
   assert.throws(() => signatureHeaders({ ...signable, secrets: [] }), /no secret/);
@@ -122,7 +122,7 @@ const request = {
   secrets: [NEW],
 } as const;
 
-test("a webhook carries every promised header, and a test event says that it is one", () => {
+test("a webhook carries every promised header, and a test event is marked as one", () => {
   const headers = webhookHeaders(request, "1.2.3");
 
   assert.partialDeepStrictEqual(headers, {
@@ -139,7 +139,7 @@ test("a webhook carries every promised header, and a test event says that it is 
   assert.equal(webhookHeaders({ ...request, isTest: true }, "1.2.3")["X-SMS-Test"], "true");
 });
 
-test("the API description names every header of a webhook but those of any request", () => {
+test("the API description names every header of a webhook except those of any request", () => {
   const sent = webhookHeaders({ ...request, secrets: [NEW, OLD], isTest: true }, "1.2.3");
 
   const ours = Object.keys(sent).filter((name) => /^(?:x-sms|webhook)-/i.test(name));

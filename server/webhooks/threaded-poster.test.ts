@@ -44,7 +44,7 @@ test("no TLS handshake is made in the thread that answers requests", async () =>
   assert.deepEqual(ports, [plain.port]);
 });
 
-test("certificates that take long to verify hold up no receiver that is reliable", async () => {
+test("certificates that are slow to verify hold up no reliable receiver", async () => {
   await using hostile = await startRawServer(() => {}, { tls: slowToVerify() });
   await using other = await startRawServer(() => {}, { tls: selfSigned(["localhost"]) });
   const sender = servicePoster(systemEgress(policy, systemClock));
@@ -64,7 +64,7 @@ test("certificates that take long to verify hold up no receiver that is reliable
   assert.deepEqual(ended, [...Array<string>(5).fill("reliable"), "strange"]);
 });
 
-test("an attempt in the thread is told as it was made: request, answer and times", async () => {
+test("an attempt in the thread is reported as it was made: request, answer and times", async () => {
   let seen = "";
   await using server = await startRawServer((socket) => {
     socket.on("data", (data) => {
@@ -88,7 +88,7 @@ test("an attempt in the thread is told as it was made: request, answer and times
   });
 });
 
-test("what the thread cannot make is thrown, and the next attempt is made", async () => {
+test("an attempt that the thread cannot make throws, and the next one is made", async () => {
   await using server = await startRawServer((socket) => socket.end("HTTP/1.1 204 None\r\n\r\n"));
   const sender = threadedPoster(policy);
   const post = postTo(`http://127.0.0.1:${server.port}/`);
@@ -110,7 +110,7 @@ const LOADED_BY_THREAD = `
   });
   await import("./server/webhooks/post-thread.ts");`;
 
-test("the thread loads no package: each that begins has its own, and its first webhook waits for them", () => {
+test("the thread loads no package: each thread would load its own, and its first webhook would wait", () => {
   const cwd = join(import.meta.dirname, "../..");
   const args = ["--input-type=module", "--eval", LOADED_BY_THREAD];
   const loaded = execFileSync(process.execPath, args, { cwd, encoding: "utf8" }).split("\n");
@@ -120,7 +120,7 @@ test("the thread loads no package: each that begins has its own, and its first w
   assert.deepEqual(packages, []);
 });
 
-test("what ended the thread is told with the attempts that it took along", async () => {
+test("what ended the thread is reported with the attempts that it took along", async () => {
   const failing = threadedPoster(
     policy,
     new URL("data:text/javascript,throw new Error('No room')"),
@@ -131,7 +131,7 @@ test("what ended the thread is told with the attempts that it took along", async
   assert.match(outcome.kind === "our_fault" ? outcome.detail : "", /has ended: No room/);
 });
 
-test("attempts whose thread ends are none, and so are those after the close", async () => {
+test("attempts whose thread ends do not count, and neither do those after the close", async () => {
   const dying = threadedPoster(policy, new URL("data:text/javascript,process.exit(1)"));
   const first = await dying.post(postTo("http://127.0.0.1:1/"));
   const second = await dying.post(postTo("http://127.0.0.1:1/"));

@@ -5,7 +5,7 @@ import { sql } from "#platform";
 import { testDatabase } from "../../test/support/postgres.ts";
 import { measureBacklog } from "./waiting.ts";
 
-test("webhooks that wait are counted up to a limit, and past it the answer says that there are more", async () => {
+test("waiting webhooks are counted up to a limit, past which the answer says that there are more", async () => {
   await using db = await testDatabase();
   await db.query(sql`
     insert into webhook_deliveries (message_id, sequence, account_id, host_key, created_at, next_at)

@@ -90,7 +90,7 @@ test("private addresses are called only where the operator allows them", () => {
   }
 });
 
-test("public addresses need nobody's leave", () => {
+test("public addresses need no permission", () => {
   for (const ip of publics) assert.equal(judgeAddress(ip, nothingAllowed), "public", ip);
 });
 
@@ -112,7 +112,7 @@ test("an allowed range opens exactly itself", () => {
   assert.deepEqual(new Set(others), new Set(["forbidden"]));
 });
 
-test("what is not plainly an address is forbidden", () => {
+test("anything that is not plainly an address is forbidden", () => {
   for (const ip of [
     "",
     "localhost",

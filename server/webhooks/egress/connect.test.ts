@@ -45,7 +45,7 @@ test("a dead address of a name gives way to the next one", async () => {
   assert.equal(connected.trace.address, "127.0.0.1");
 });
 
-test("dead addresses of one family do not keep the other one from being tried", async () => {
+test("dead addresses of one family do not keep the other family from being tried", async () => {
   await using server = await listen("127.0.0.1");
   const addresses = ["::1", "::1", "::1", "::1", "127.0.0.1"];
   const egress = testEgress({ resolve: () => Promise.resolve(addresses) });
@@ -55,7 +55,7 @@ test("dead addresses of one family do not keep the other one from being tried", 
   assert.ok("socket" in connected);
 });
 
-test("one forbidden address refuses the whole answer, and none of them is called", async () => {
+test("one forbidden address among those of a name refuses them all, and none is called", async () => {
   await using server = await listen("127.0.0.1");
   const egress = testEgress({ resolve: () => Promise.resolve(["127.0.0.1", "10.0.0.1"]) });
 
@@ -69,7 +69,7 @@ test("one forbidden address refuses the whole answer, and none of them is called
   assert.equal(server.seen, 0);
 });
 
-test("names are asked for as absolute ones, so that no search domain applies", async () => {
+test("names are looked up as absolute ones, so that no search domain applies", async () => {
   const asked: string[] = [];
   const egress = testEgress({
     resolve: (name) => {
@@ -85,7 +85,7 @@ test("names are asked for as absolute ones, so that no search domain applies", a
   assert.equal(connected.failure.class, "dns_not_found");
 });
 
-test("localhost is an allowed loopback address, and nobody is asked", async () => {
+test("localhost is an allowed loopback address, and no resolver is asked", async () => {
   await using server = await listen("127.0.0.1");
 
   const connected = await attempt(`http://app.localhost:${server.port}/`, testEgress());
@@ -107,11 +107,11 @@ test("a name that leads to our own port on this machine is forbidden", async () 
   assert.equal(server.seen, 0);
 });
 
-test("a name is waited for 2 s, a connection 3 s and its handshake 3 s", () => {
+test("a lookup may take 2 s, a connection 3 s and its handshake 3 s", () => {
   assert.deepEqual(connectBudgets, { dnsMs: 2_000, tcpMs: 3_000, tlsMs: 3_000 });
 });
 
-test("a name that is never resolved fails as that, within its own budget", async () => {
+test("a lookup that never ends fails as that, within its own budget", async () => {
   const egress = testEgress({ resolve: () => new Promise(() => {}), budgets: { dnsMs: 20 } });
 
   const connected = await attempt("http://hooks.example.com/", egress);
@@ -120,7 +120,7 @@ test("a name that is never resolved fails as that, within its own budget", async
   assert.equal(connected.failure.class, "dns_timeout");
 });
 
-test("a name whose turn never came is our fault, unless other names of its account are slow", async () => {
+test("a lookup whose turn never came is our fault, unless other names of its account are slow", async () => {
   const clock = manualClock();
   const ask = () => new Promise<never>(() => {});
   const resolve = systemResolve({ clock, ask, maxAtOnce: 1 });
@@ -180,7 +180,7 @@ test("connecting gives up at the attempt's deadline, whatever the budgets say", 
   assert.ok("failure" in connected);
 });
 
-test("where a socket really ended up is judged as well", async () => {
+test("the address at which a socket really ended up is judged as well", async () => {
   await using server = await listen("127.0.0.1");
   const egress = testEgress({ resolve: () => Promise.resolve(["127.0.0.1"]) });
   // Like a redirection on this machine: the address called is allowed, the one reached is not.
@@ -210,7 +210,7 @@ test("a name with more addresses than any receiver has is not called", async () 
   assert.equal(server.seen, 1);
 });
 
-test("however many addresses a name has, those of this machine are listed once to judge them", async (t) => {
+test("however many addresses a name has, this machine's own are listed once to judge them", async (t) => {
   const { mock } = t.mock.method(os, "networkInterfaces", () => ({
     eth0: [{ address: "8.8.8.8" }],
   }));
@@ -228,7 +228,7 @@ test("however many addresses a name has, those of this machine are listed once t
   assert.equal(mock.callCount(), 1);
 });
 
-test("an address of this machine is not called at a port of ours, though it is a public one", async (t) => {
+test("an address of this machine is not called at a port of ours, even if it is a public one", async (t) => {
   const address = "93.184.215.14";
   const { mock } = t.mock.method(os, "networkInterfaces", () => ({ eth0: [{ address }] }));
   mock.mockImplementationOnce(() => {

@@ -39,7 +39,7 @@ test("an ordinary https URL is allowed and taken apart", () => {
   });
 });
 
-test("what the parser would forgive is refused as invalid", () => {
+test("a URL that the parser would forgive is refused as invalid", () => {
   const urls = [
     "",
     "hooks.example.com/sms",
@@ -165,7 +165,7 @@ test("our own ports are refused on every private address, and on no public one",
   assert.equal(codeOf("http://hooks.example.com:8080/", embedded()), "allowed");
 });
 
-test("a verdict is the same on the second asking, whatever path follows", () => {
+test("a verdict is the same when asked for again, whatever path follows", () => {
   const path = fc.webPath();
   const host = fc.constantFrom(
     "https://hooks.example.com",
@@ -194,7 +194,7 @@ test("no string makes the judge throw", () => {
   );
 });
 
-test("origins without end do not make the memory of verdicts grow without end", () => {
+test("endless new origins do not make the memory of verdicts grow without end", () => {
   const policy = strict();
 
   for (let n = 0; n < 10_000; n += 1) judgeUrl(`https://host${n}.example/`, policy);

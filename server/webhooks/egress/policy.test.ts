@@ -29,7 +29,7 @@ test("the ports of the API, of the metrics and of every host of the database are
   assert.equal(isAllowed("http://127.0.0.1:3000/", service), true);
 });
 
-test("loopback and plain http are allowed beside an embedded database, unless settings say otherwise", () => {
+test("loopback and plain http are allowed with an embedded database, unless settings say otherwise", () => {
   const http = "http://127.0.0.1:3000/";
 
   assert.equal(isAllowed(http, { settings, url, isEmbedded: true }), true);
@@ -39,7 +39,7 @@ test("loopback and plain http are allowed beside an embedded database, unless se
   assert.equal(isAllowed(http, { settings: closed, url, isEmbedded: true }), false);
 });
 
-test("answers of private addresses are shown beside an embedded database, unless settings say otherwise", () => {
+test("answers from private addresses are shown with an embedded database, unless settings say otherwise", () => {
   const isShown = (isEmbedded: boolean, webhookShowPrivateAnswers?: boolean) => {
     const service = { settings: { ...settings, webhookShowPrivateAnswers }, url, isEmbedded };
     return servicePolicy(service).showPrivateAnswers;

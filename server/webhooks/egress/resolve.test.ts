@@ -35,7 +35,7 @@ test("at most 16 lookups run at once, 12 of them for names that never resolved b
   assert.deepEqual([...system.asked.keys()].slice(12), known.slice(0, 4));
 });
 
-test("names of an account that hang, known or not, leave room for another account's", () => {
+test("an account's names that hang, known or not, leave room for those of another account", () => {
   const system = slowSystem();
   const resolve = systemResolve({ clock: manualClock(), ask: system.ask });
   const hanging = Array.from({ length: 40 }, (_, n) => `known${n}`);
@@ -51,7 +51,7 @@ test("names of an account that hang, known or not, leave room for another accoun
   assert.deepEqual([...system.asked.keys()], ["other-stranger.", "other-known.", "stranger39."]);
 });
 
-test("a name that hung is a stranger again, one that was known before the start is none", async () => {
+test("a name that hung counts as a stranger again; one that was known before the start does not", async () => {
   const clock = manualClock();
   const system = slowSystem();
   const bounds = { maxAtOnce: 3, maxStrangersAtOnce: 1 };
@@ -72,7 +72,7 @@ test("a name that hung is a stranger again, one that was known before the start 
   assert.deepEqual([...system.asked.keys()], ["stranger.", "fails.", "known."]);
 });
 
-test("a name that hangs does not keep a known name waiting, once a lookup ends the next one runs", async () => {
+test("a name that hangs does not keep a known name waiting; once a lookup ends the next one runs", async () => {
   const system = slowSystem();
   const resolve = systemResolve({ clock: manualClock(), ask: system.ask, maxAtOnce: 1 });
   const first = resolve("a.", LATER);
@@ -120,7 +120,7 @@ test("the system's resolver is asked for all addresses of a name", async () => {
   assert.ok(addresses.includes("127.0.0.1") || addresses.includes("::1"), String(addresses));
 });
 
-test("a name that the resolver does not know is the hosts file's, exactly as it stands there", async () => {
+test("a name unknown to the resolver is looked up in the hosts file, exactly as it stands there", async () => {
   using folder = mkdtempDisposableSync(join(tmpdir(), "posthorn-hosts-"));
   const path = join(folder.path, "hosts");
   writeFileSync(

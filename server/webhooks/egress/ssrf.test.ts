@@ -64,7 +64,7 @@ test("a name that resolves to a forbidden address is refused at every connection
   assert.deepEqual(canary.connections, []);
 });
 
-test("accepting a name asks nobody", async () => {
+test("accepting a name asks no resolver", async () => {
   await using dns = await startDnsServer(hostileZone);
   const egress = testEgress({ resolve: resolveBy(dns.address) });
 
@@ -73,7 +73,7 @@ test("accepting a name asks nobody", async () => {
   assert.deepEqual(dns.asked, []);
 });
 
-test("with one private address allowed exactly that one is called, and metadata stays refused", async () => {
+test("if one private address is allowed, exactly that one is called, and metadata stays refused", async () => {
   await using receiver = await startReceiver("127.0.0.2");
   await using dns = await startDnsServer({
     "allowed.example": ["127.0.0.2"],
