@@ -83,7 +83,7 @@ test("…0002 is refused for good", async () => {
   assert.deepEqual(receipts, []);
 });
 
-test("…0003 is throttled twice, then delivered, also when another process makes the third try", async () => {
+test("…0003 is throttled twice, then delivered, even if another process makes the third try", async () => {
   const [first, second] = [simulator(), simulator()];
 
   const outcomes = [
@@ -161,7 +161,7 @@ test("…0008 is in doubt after two seconds, and delivered when it is resent", a
   assert.equal((await receiptArrived()).effect, "delivered");
 });
 
-test("ids of two runs never meet", async () => {
+test("ids of two runs never collide", async () => {
   const ids = new Set<string>();
   for (let run = 0; run < 20; run += 1) {
     const { submit } = simulator();
@@ -188,7 +188,7 @@ test("a receipt that could not be stored is sent again until it is", async () =>
   });
 });
 
-test("while too many receipts wait for the database there is no room, and then there is again", async () => {
+test("there is no room while too many receipts wait for the database, and then there is again", async () => {
   const stored = Promise.withResolvers<void>();
   const { carrier, submit, receipts } = simulator(() => stored.promise);
   let calls = 0;
@@ -215,7 +215,7 @@ test("stopping sends the receipts that still wait for their time, so that none i
   assert.equal(carrier.room(), 0);
 });
 
-test("a stop without a database leaves in doubt what waits for its receipt to be stored", async () => {
+test("a stop without a database leaves in doubt any segment whose receipt is not stored yet", async () => {
   const { carrier, clock, submit } = simulator(() => Promise.reject(new Error("away")));
   const submitted = submit("0006");
   let isStopped = false;

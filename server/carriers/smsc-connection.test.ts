@@ -3,7 +3,7 @@ import { Socket } from "node:net";
 import { test } from "node:test";
 import { Connection } from "./smsc-connection.ts";
 
-test("an SMSC that reads nothing begins to read when it is told, not when its answers have left", () => {
+test("an SMSC that has stopped reading begins again when told, not when its answers have left", () => {
   const socket = new Socket();
   const ignored = () => {};
   const connection = new Connection(1, socket, {

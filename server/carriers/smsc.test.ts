@@ -66,7 +66,7 @@ test("…0005 gets its receipt after ten seconds", async () => {
   assert.equal((await world.receiptArrived()).effect, "delivered");
 });
 
-test("…0008 loses its connection after two seconds, and is accepted when it comes again", async () => {
+test("…0008 loses its connection after two seconds, and is accepted when it is sent again", async () => {
   const clock = manualClock();
   await using world = await boundWorld({ smsc: { clock }, settings: { reconnect: "10ms-20ms" } });
 
@@ -79,7 +79,7 @@ test("…0008 loses its connection after two seconds, and is accepted when it co
   assert.equal((await world.submit("4915112340008")).kind, "accepted");
 });
 
-test("a receipt that was not answered is sent again on the next bind", async () => {
+test("an unanswered receipt is sent again on the next bind", async () => {
   const stored = Promise.withResolvers<void>();
   await using world = await boundWorld({
     settings: { reconnect: "10ms-20ms" },

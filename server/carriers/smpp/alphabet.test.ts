@@ -22,19 +22,19 @@ function unpack(packed: Uint8Array, headerOctets: number): number[] {
   return septets;
 }
 
-test("gsm is one septet an octet, and a character of the extension table is a pair", () => {
+test("gsm has one septet per octet, and a pair for a character of the extension table", () => {
   assert.equal(hex(encodeText("@$_€", "gsm")), "0002111b65");
 });
 
-test("packed septets are those of the published example", () => {
+test("packed septets match the published example", () => {
   assert.equal(hex(encodeText("hellohello", "gsm_packed")), "e8329bfd4697d9ec37");
 });
 
-test("seven bits left over hold a carriage return, because zeros would show as @", () => {
+test("seven spare bits hold a carriage return, because zeros would show as @", () => {
   assert.equal(unpack(encodeText("1234567", "gsm_packed") ?? new Uint8Array(), 0).at(-1), 0x0d);
 });
 
-test("packed septets come back, with a header before them and without, and fit 140 octets", () => {
+test("packed septets unpack to the same, with or without a header, and fit 140 octets", () => {
   const septets = fc.uint8Array({ max: 127, maxLength: 153 });
   fc.assert(
     fc.property(septets, fc.constantFrom(0, UDH_OCTETS), (given, headerOctets) => {
@@ -46,7 +46,7 @@ test("packed septets come back, with a header before them and without, and fit 1
   );
 });
 
-test("latin1 and ascii hold what they have, and nothing is put in the place of what they lack", () => {
+test("latin1 and ascii hold what they have, and nothing replaces what they lack", () => {
   assert.equal(hex(encodeText("é@", "latin1")), "e940");
   assert.equal(encodeText("€", "latin1"), undefined);
   assert.equal(encodeText("Ω", "latin1"), undefined);

@@ -4,7 +4,7 @@ import { connectionProblem } from "./connection-problem.ts";
 
 const failed = (code: string, message = "") => Object.assign(new Error(message), { code });
 
-test("a failed connection is told in plain words, with its code behind them", () => {
+test("a failed connection is described in plain words, with its code behind them", () => {
   const told = ["ECONNRESET", "ECONNREFUSED", "ENOTFOUND", "CERT_HAS_EXPIRED"].map((code) =>
     connectionProblem(failed(code, `connect ${code} 127.0.0.1:2775`)),
   );
@@ -17,7 +17,7 @@ test("a failed connection is told in plain words, with its code behind them", ()
   ]);
 });
 
-test("a host with several addresses, which has no message of its own, is told by its code", () => {
+test("a failure of a host with several addresses, which has no message, is described by its code", () => {
   const several = Object.assign(new AggregateError([failed("ECONNREFUSED")]), {
     code: "ECONNREFUSED",
   });
@@ -25,7 +25,7 @@ test("a host with several addresses, which has no message of its own, is told by
   assert.equal(connectionProblem(several), "the carrier refused the connection (ECONNREFUSED)");
 });
 
-test("what has no words of its own keeps its code, or failing that its message", () => {
+test("an error without words of its own keeps its code, or failing that its message", () => {
   const tls = connectionProblem(failed("ERR_SSL_WRONG_VERSION_NUMBER", "C0E1:error:0A00010B:SSL"));
   const pem = connectionProblem(failed("ERR_OSSL_PEM_NO_START_LINE"));
 

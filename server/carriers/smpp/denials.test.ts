@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { manualClock } from "../../../test/support/manual-clock.ts";
 import { Denials } from "./denials.ts";
 
-test("a bind that is denied again soon is believed after four times as many, 64 at most, and after ten minutes at once", () => {
+test("denials that recur soon are believed after four times as many, 64 at most, and after ten minutes at once", () => {
   const clock = manualClock();
   const denials = new Denials(clock);
   const believedAt = () => {

@@ -39,7 +39,7 @@ for (const window of [1, 10, 100]) {
   });
 }
 
-test("two binds share the work, each with a window of its own", async () => {
+test("two binds share the work, each with its own window", async () => {
   await using world = await smppWorld({
     share: { binds: 2, rate: 0 },
     settings: { window: 5 },
@@ -85,7 +85,7 @@ test("segments leave evenly at the share of the rate, whatever was handed over a
   await Promise.all(submits);
 });
 
-test("on a real clock no tenth of a second has more than its share and what a late timer made up", async () => {
+test("on a real clock no tenth of a second gets more than its share plus what a late timer made up", async () => {
   await using world = await boundWorld({
     share: { binds: 1, rate: 1000 },
     settings: { window: 1000 },
@@ -107,7 +107,7 @@ test("on a real clock no tenth of a second has more than its share and what a la
   assert.ok(Math.max(...inTenth) <= share, `${Math.max(...inTenth)} in a tenth of a second`);
 });
 
-test("room is what leaves within a tenth of a second, not a second's worth", async () => {
+test("room is what can leave within a tenth of a second, not within a second", async () => {
   const clock = manualClock();
   await using world = await boundWorld({
     clock,
@@ -198,7 +198,7 @@ test("a queue-full answer slows down like a throttled one", async () => {
   assert.equal(world.carrier.room(), 1, "one probe");
 });
 
-test("what waits its turn when the carrier throttles goes back unsent", async () => {
+test("segments waiting for their turn when the carrier throttles go back unsent", async () => {
   const clock = manualClock();
   await using world = await boundWorld({
     clock,
@@ -214,7 +214,7 @@ test("what waits its turn when the carrier throttles goes back unsent", async ()
   );
 });
 
-test("one that is throttled again after others got through slows nobody, and is no probe", async () => {
+test("a message throttled again after others got through slows nobody, and is no probe", async () => {
   const clock = manualClock();
   const full = "4366412345678";
   await using world = await boundWorld({
@@ -248,7 +248,7 @@ test("one that is throttled again after others got through slows nobody, and is 
   assert.ok(world.carrier.room() > 1, "and won it back");
 });
 
-test("what comes while the carrier pauses goes back unsent, and the probe is whoever comes after it", async () => {
+test("a segment that comes while the carrier pauses goes back unsent, and the next one after is the probe", async () => {
   const clock = manualClock();
   await using world = await boundWorld({ clock, smsc: { answer: "throttle" } });
   await world.submit();
@@ -260,7 +260,7 @@ test("what comes while the carrier pauses goes back unsent, and the probe is who
   assert.equal(world.smsc.submitCount(), 2);
 });
 
-test("what waits its turn goes back unsent when its signal aborts or the last link is lost", async () => {
+test("a waiting segment goes back unsent when its signal aborts or the last link is lost", async () => {
   const clock = manualClock();
   await using world = await boundWorld({ clock, share: { binds: 1, rate: 1 } });
   const aborting = new AbortController();
@@ -276,7 +276,7 @@ test("what waits its turn goes back unsent when its signal aborts or the last li
   assert.equal(world.smsc.submitCount(), 1);
 });
 
-test("what may not leave any more when its turn comes goes back unsent", async () => {
+test("a segment that may no longer leave when its turn comes goes back unsent", async () => {
   const clock = manualClock();
   await using world = await boundWorld({ clock, share: { binds: 1, rate: 1 } });
   const { signal } = new AbortController();
@@ -293,7 +293,7 @@ test("what may not leave any more when its turn comes goes back unsent", async (
   assert.deepEqual(getEventListeners(signal, "abort"), [], "nobody listens for what is over");
 });
 
-test("what cannot even be asked whether it may leave fails, and holds up nobody", async () => {
+test("a segment that cannot even be asked whether it may leave fails, and holds up nobody", async () => {
   await using world = await boundWorld();
   const { signal } = new AbortController();
 
@@ -303,7 +303,7 @@ test("what cannot even be asked whether it may leave fails, and holds up nobody"
   assert.partialDeepStrictEqual(await world.submit(), { kind: "accepted" });
 });
 
-test("the carrier is told to be asked again when room grows", async () => {
+test("the listener is called when room grows", async () => {
   await using world = await boundWorld({
     smsc: { answer: { afterMs: 1, reply: "accept" } },
     settings: { window: 1 },
@@ -317,7 +317,7 @@ test("the carrier is told to be asked again when room grows", async () => {
   assert.equal(world.carrier.room(), 1);
 });
 
-test("a SMSC that does not read stops us from sending, and memory does not grow with it", async () => {
+test("an SMSC that does not read stops us from sending, and memory does not grow with it", async () => {
   await using world = await boundWorld({
     settings: { window: 10_000, long_messages: "payload" },
     smsc: { remember: 0, receipts: { when: "never" } },
@@ -337,7 +337,7 @@ test("a SMSC that does not read stops us from sending, and memory does not grow 
   assert.ok(outcomes.every(({ kind }) => kind === "accepted"));
 });
 
-test("reading stops while too many receipts wait for the database, and no answer is called late for it", async () => {
+test("reading stops while too many receipts wait for the database, and no answer counts as late for it", async () => {
   const clock = manualClock();
   const stored = Promise.withResolvers<void>();
   let answer: Reply = "accept";
@@ -371,7 +371,7 @@ test("reading stops while too many receipts wait for the database, and no answer
   assert.ok(held < 6000, `${held} were read before the pause`);
 });
 
-test("a bind that is made while too many receipts wait is not read from either", async () => {
+test("a bind made while too many receipts wait is not read from either", async () => {
   const stored = Promise.withResolvers<void>();
   await using world = await boundWorld({
     store: () => stored.promise,
@@ -392,7 +392,7 @@ test("a bind that is made while too many receipts wait is not read from either",
   stored.resolve();
 });
 
-test("what beyond measure waits its turn goes back unsent", async () => {
+test("a segment beyond the limit of those that may wait goes back unsent", async () => {
   await using world = await boundWorld({ smsc: { answer: "never" }, settings: { window: 1 } });
   for (let n = 0; n < 20_001; n += 1) void world.submit();
   let beyond: SubmitOutcome | undefined;
@@ -403,7 +403,7 @@ test("what beyond measure waits its turn goes back unsent", async () => {
   assert.deepEqual(beyond, { kind: "unsent" });
 });
 
-test("a stop while too many receipts wait reads the last answers once they are stored", async () => {
+test("a stop while too many receipts wait still reads the last answers once those are stored", async () => {
   const stored = Promise.withResolvers<void>();
   await using world = await boundWorld({
     store: () => stored.promise,
@@ -422,7 +422,7 @@ test("a stop while too many receipts wait reads the last answers once they are s
   await stopped;
 });
 
-test("the time that a carrier has after its unbind does not run while we do not read", async () => {
+test("the carrier's time after its unbind does not run while we do not read", async () => {
   const [clock, theirClock] = [manualClock(), manualClock()];
   const stored = Promise.withResolvers<void>();
   let answer: Reply = "accept";
@@ -479,7 +479,7 @@ test("stopping waits for answers and receipts in hand, unbinds and closes", asyn
   assert.equal(world.carrier.state().state, "down");
 });
 
-test("answers that do not come hold up a stop for ten seconds, and are in doubt then", async () => {
+test("missing answers hold up a stop for ten seconds, and are in doubt then", async () => {
   const clock = manualClock();
   await using world = await boundWorld({ clock, smsc: { answer: "never" } });
   const submitted = world.submit();
@@ -496,7 +496,7 @@ test("answers that do not come hold up a stop for ten seconds, and are in doubt 
   assert.equal(world.smsc.pduCount(command.unbind), 1);
 });
 
-test("a SMSC that does not answer the unbind holds up the stop only so long", async () => {
+test("an SMSC that does not answer the unbind holds up a stop no longer than unbind_timeout", async () => {
   const clock = manualClock();
   await using world = await boundWorld({ clock });
   world.smsc.pauseReading();
@@ -535,7 +535,7 @@ test("a smaller share ends the links without a bind first", async () => {
   assert.deepEqual(states(), ["bound"]);
 });
 
-test("a bind that was refused because others held too many is tried at once when they may have let go, any other when its time comes", async () => {
+test("a bind refused because others hold too many is retried once they may have let go, any other in its time", async () => {
   for (const [refusal, isBound] of [
     [status.alreadyBound, true],
     [status.invalidPassword, false],
@@ -565,7 +565,7 @@ test("a bind that was refused because others held too many is tried at once when
   }
 });
 
-test("what waits its turn does not leave all at once when the last bind is taken away", async () => {
+test("waiting segments do not leave all at once when the last bind is taken away", async () => {
   const clock = manualClock();
   await using world = await boundWorld({ clock, share: { binds: 1, rate: 10 } });
   const submits = Array.from({ length: 5 }, () => world.submit());
@@ -580,7 +580,7 @@ test("what waits its turn does not leave all at once when the last bind is taken
   );
 });
 
-test("the state shows each bind, its window and what was counted", async () => {
+test("the state shows each bind, its window and its counts", async () => {
   await using world = await boundWorld({ smsc: { answer: "never" } });
   world.smsc.answer("accept");
   await world.submit();

@@ -135,7 +135,7 @@ test("a generic_nack that gives no reason is still a refusal, never an acceptanc
   assert.partialDeepStrictEqual(await world.submit(), { kind: "refused", temporary: false });
 });
 
-test("every receipt of a contradictory row reaches the sink in order, and each is answered once", async () => {
+test("every receipt of a contradictory series reaches the sink in order, and each is answered once", async () => {
   const states = ["ENROUTE", "DELIVRD", "DELIVRD", "UNDELIV"];
   await using world = await boundWorld({ smsc: { receipts: { states } } });
 
@@ -161,7 +161,7 @@ test("a doubled answer settles the submit once and harms nothing", async () => {
   assert.equal(world.carrier.state().counts.accepted, 2);
 });
 
-test("an acceptance without an id is an acceptance, and is counted", async () => {
+test("an acceptance without an id is still an acceptance, and is counted", async () => {
   await using world = await boundWorld({ smsc: { newId: () => "", receipts: { when: "never" } } });
 
   const outcome = await world.submit();
@@ -170,7 +170,7 @@ test("an acceptance without an id is an acceptance, and is counted", async () =>
   assert.equal(world.carrier.state().counts.acceptedWithoutId, 1);
 });
 
-test("a text of a subscriber, what cannot be read and a state that nobody knows are answered, and counted", async () => {
+test("a subscriber's text, an unreadable receipt and an unknown state are answered, and counted", async () => {
   await using world = await boundWorld();
   const deliver = (sequence: number, text: string, esmClass = 0x04) =>
     encodeShortMessage(
@@ -199,7 +199,7 @@ test("a text of a subscriber, what cannot be read and a state that nobody knows 
   });
 });
 
-test("a refused number refuses that number; the bind goes on", async () => {
+test("a refused number fails only that number; the bind goes on", async () => {
   await using world = await boundWorld({
     smsc: { answer: ({ recipient }) => (recipient.endsWith("1") ? { status: 0x0b } : "accept") },
   });
@@ -211,7 +211,7 @@ test("a refused number refuses that number; the bind goes on", async () => {
   assert.equal(world.smsc.connectionCount(), 1);
 });
 
-test("a status that the carrier's settings class otherwise is taken as they say", async () => {
+test("a status that the carrier's settings classify otherwise is treated as they say", async () => {
   await using world = await boundWorld({
     smsc: { answer: { status: 0x45 } },
     settings: { status_classes: { "0x45": { class: "temporary" } } },
@@ -224,7 +224,7 @@ test("a status that the carrier's settings class otherwise is taken as they say"
   });
 });
 
-test("a bind that the carrier denies to know is ended in good order and made anew, and the log says why", async () => {
+test("a bind that the carrier claims not to know is ended in order and made again, and the log says why", async () => {
   const clock = manualClock();
   const warnings: string[] = [];
   const log = { ...silentLog, warn: (_: object, sentence: string) => warnings.push(sentence) };
@@ -243,7 +243,7 @@ test("a bind that the carrier denies to know is ended in good order and made ane
   assert.deepEqual(warnings, [said]);
 });
 
-test("a stop while a bind that was denied is being ended waits for the answer to that unbind", async () => {
+test("a stop while a denied bind is being ended waits for the answer to that unbind", async () => {
   await using world = await boundWorld({
     clock: manualClock(),
     smsc: { answer: { status: 0x04 } },
@@ -261,7 +261,7 @@ test("a stop while a bind that was denied is being ended waits for the answer to
   await stopped;
 });
 
-test("a bind that takes others is kept, whatever the carrier answers to one message", async () => {
+test("a bind that takes other messages is kept, whatever the carrier answers to one of them", async () => {
   const odd = "4366412345678";
   const clock = manualClock();
   const answer = ({ recipient }: { recipient: string }) =>
@@ -280,7 +280,7 @@ test("a bind that takes others is kept, whatever the carrier answers to one mess
   assert.equal(world.carrier.state().counts.reconnects, 1, "made anew once, which did not help");
 });
 
-test("a bind that took messages is made anew once it denies two in a row", async () => {
+test("a bind that took messages is made again once it denies two in a row", async () => {
   await using world = await boundWorld();
   await world.submit();
   world.smsc.answer({ status: 0x04 });
@@ -359,7 +359,7 @@ test("a pair that has lost its transmitter is down, and takes nothing that it co
   assert.equal(world.carrier.state().links[1]?.state, "bound");
 });
 
-test("an id that no table could look for is kept in part, and matches nothing", async () => {
+test("an id that no table could look up is kept in part, and matches nothing", async () => {
   const id = "x".repeat(4_000);
   await using world = await boundWorld({ smsc: { newId: () => id } });
 
@@ -367,7 +367,7 @@ test("an id that no table could look for is kept in part, and matches nothing", 
   assert.deepEqual(await world.submit(), { kind: "accepted", ...kept });
 });
 
-test("of a receipt of 60,000 octets no more than some thousand are held until it is stored", async () => {
+test("of a receipt of 60,000 octets only some thousand are held until it is stored", async () => {
   await using world = await boundWorld();
   const pdu = encodeShortMessage(
     { commandId: command.deliverSm, status: 0, sequence: 4711 },
@@ -384,7 +384,7 @@ test("of a receipt of 60,000 octets no more than some thousand are held until it
   assert.ok(JSON.stringify(said).length < 1024);
 });
 
-test("10,000 receipts at once are stored in batches of at most 2,000, and answered once each", async () => {
+test("10,000 receipts at once are stored in batches of at most 2,000, and each is answered once", async () => {
   let largest = 0;
   await using world = await boundWorld({
     store: async (batch) => {

@@ -63,7 +63,7 @@ const anyId = fc.oneof(
   fc.stringMatching(/^[0-9]{1,30}$/),
 );
 
-test("an id always finds itself, first of all, whatever the rule", () => {
+test("an id always finds itself first, whatever the rule", () => {
   fc.assert(
     fc.property(anyId, anyRule, (given, by) => {
       assert.equal(matchIds(given, by)[0], matchId(given, by));
@@ -71,7 +71,7 @@ test("an id always finds itself, first of all, whatever the rule", () => {
   );
 });
 
-test("an id that was answered before the rule came to compare loosely still finds itself", () => {
+test("an id answered before the rule began to compare loosely still finds itself", () => {
   fc.assert(
     fc.property(anyId, anyRule, (given, by) => {
       assert.ok(matchIds(given, by).includes(matchId(given, exact)));
@@ -79,7 +79,7 @@ test("an id that was answered before the rule came to compare loosely still find
   );
 });
 
-test("two ids are one by their zeros and case alone, and only where the rule lets those not count", () => {
+test("different ids match only by their zeros and case, and only if the rule ignores those", () => {
   const ids = ["0", "00", "7", "07", "007", "a", "A", "0a", "0A", "00A", "aA", "Aa"];
   for (const answered of ids) {
     for (const receipted of ids) {

@@ -61,7 +61,7 @@ async function boundToNpm(given: Record<string, unknown> = {}) {
   };
 }
 
-test("npm smpp reads a submission of ours as we meant it, and we its answer", async () => {
+test("npm smpp reads our submission as we meant it, and we read its answer", async () => {
   await using world = await boundToNpm();
   const text = "Grüße @ 5 € {ok}";
 
@@ -82,7 +82,7 @@ test("npm smpp reads a submission of ours as we meant it, and we its answer", as
   });
 });
 
-test("npm smpp reads UCS-2 of ours", async () => {
+test("npm smpp reads our UCS-2", async () => {
   await using world = await boundToNpm();
   const text = "漢字 😀";
 
@@ -99,7 +99,7 @@ test("npm smpp reads UCS-2 of ours", async () => {
 const long = "Posthorn [long] ".repeat(20);
 
 for (const mode of ["udh", "sar", "payload"]) {
-  test(`npm smpp puts a long message of ours together, sent as ${mode}`, async () => {
+  test(`npm smpp joins our long message, sent as ${mode}`, async () => {
     await using world = await boundToNpm({ long_messages: mode });
     const parts = mode === "payload" ? [long] : splitText(long).parts;
 
@@ -122,7 +122,7 @@ for (const mode of ["udh", "sar", "payload"]) {
   });
 }
 
-test("receipts of npm smpp are stored and answered, in text and in TLVs", async () => {
+test("receipts from npm smpp are stored and answered, in text and in TLVs", async () => {
   await using world = await boundToNpm();
   const text =
     "id:id-1 sub:001 dlvrd:001 submit date:2611150930 done date:2611150931 stat:DELIVRD err:000 text:x";
@@ -146,7 +146,7 @@ test("receipts of npm smpp are stored and answered, in text and in TLVs", async 
   );
 });
 
-test("npm smpp and we ask each other whether anyone is there", async () => {
+test("npm smpp and we answer each other's enquire_link", async () => {
   await using world = await boundToNpm({ enquire_link: "100ms" });
 
   const answer = await ask((run) => world.session.enquire_link(run));
@@ -155,7 +155,7 @@ test("npm smpp and we ask each other whether anyone is there", async () => {
   assert.equal(answer.command, "enquire_link_resp");
 });
 
-test("a connection that npm smpp drops is made anew, and a stop unbinds", async () => {
+test("a connection that npm smpp drops is made again, and a stop unbinds", async () => {
   await using world = await boundToNpm();
 
   world.session.destroy();

@@ -59,7 +59,7 @@ test("a bind carries the credentials and fields of the carrier's settings", asyn
   ]);
 });
 
-test("a lost connection comes back after a wait that doubles while it fails", async () => {
+test("a lost connection comes back after a wait that doubles with each failure", async () => {
   const clock = manualClock();
   await using world = await boundWorld({ clock });
   world.smsc.answerBinds(0x08);
@@ -96,7 +96,7 @@ for (const [how, prove] of Object.entries(GOOD)) {
   });
 }
 
-test("a link without a bind says since when, however often it tried again", async () => {
+test("a link without a bind says since when, however often it has tried again", async () => {
   const clock = manualClock();
   await using world = await boundWorld({ clock });
   const since = () => world.carrier.state().links[0]?.since.getTime();
@@ -120,7 +120,7 @@ test("a link without a bind says since when, however often it tried again", asyn
   assert.equal(since(), lostAt + 7000);
 });
 
-test("a SMSC that still holds our old bind is given half a minute, then bound", async () => {
+test("an SMSC that still holds our old bind is given half a minute, then bound again", async () => {
   const clock = manualClock();
   await using world = await smppWorld({ clock, smsc: { bind: 0x08 } });
   // Failures of another kind do not make that wait any longer.
@@ -163,7 +163,7 @@ test("refused credentials raise an alarm and are not tried again for five minute
   await until("it is tried again", () => world.smsc.connectionCount() === 2);
 });
 
-test("a bind that is not answered is given up in time and tried again", async () => {
+test("an unanswered bind is given up in time and tried again", async () => {
   const clock = manualClock();
   await using world = await smppWorld({ clock, smsc: { bind: "never" } });
   await until("the bind is on its way", () => stateOf(world) === "binding");
@@ -175,7 +175,7 @@ test("a bind that is not answered is given up in time and tried again", async ()
   assert.match(world.carrier.state().links[0]?.problem ?? "", /did not answer the bind/);
 });
 
-test("a bind whose answer is read while its time-out is judged stands", async () => {
+test("a bind stands if its answer is read while its time-out is being judged", async () => {
   const clock = manualClock();
   await using world = await smppWorld({
     clock,
@@ -193,7 +193,7 @@ test("a bind whose answer is read while its time-out is judged stands", async ()
   assert.equal(stateOf(world), "bound");
 });
 
-test("an unbind from the SMSC is answered, and a new bind made", async () => {
+test("an unbind from the SMSC is answered, and a new bind is made", async () => {
   const clock = manualClock();
   await using world = await boundWorld({ clock });
 
@@ -215,7 +215,7 @@ async function unbound(world: SmppWorld): Promise<{ submitted: ReturnType<SmppWo
   return { submitted };
 }
 
-test("a carrier that unbinds in order may still answer what it was handed, and nothing is in doubt", async () => {
+test("a carrier that unbinds may still answer what it was handed, and nothing is in doubt", async () => {
   const clock = manualClock();
   const answer = { afterMs: 1000, reply: "accept" } as const;
   await using world = await boundWorld({ clock, smsc: { clock, answer } });
@@ -237,7 +237,7 @@ test("a carrier that unbinds in order may still answer what it was handed, and n
   await until("the link waits", () => stateOf(world) === "connection_lost");
 });
 
-test("a bind that the carrier is ending takes nothing more, gives back what waits, and says why", async () => {
+test("a bind that the carrier is ending takes no more, gives back what waits, and says why", async () => {
   const settings = { window: 1 };
   await using world = await boundWorld({ settings, smsc: { answer: "never" } });
   void world.submit();
@@ -254,7 +254,7 @@ test("a bind that the carrier is ending takes nothing more, gives back what wait
   assert.partialDeepStrictEqual(links, [{ state: "bound", windowInUse: 1, problem }]);
 });
 
-test("a carrier that unbinds and answers nothing is waited for as long as an unbind may take", async () => {
+test("a carrier that unbinds but answers nothing is waited for as long as an unbind may take", async () => {
   const clock = manualClock();
   await using world = await boundWorld({ clock, smsc: { answer: "never" } });
   const { submitted } = await unbound(world);
@@ -268,7 +268,7 @@ test("a carrier that unbinds and answers nothing is waited for as long as an unb
   await world.smsc.pduArrived(command.unbindResp);
 });
 
-test("a carrier that unbinds again and again is waited for no longer", async () => {
+test("a carrier that unbinds repeatedly is waited for no longer", async () => {
   const clock = manualClock();
   await using world = await boundWorld({ clock, smsc: { answer: "never" } });
   await unbound(world);
@@ -331,7 +331,7 @@ test("a stop while the carrier unbinds waits for the same answers, and sends no 
   assert.equal(world.smsc.pduCount(command.unbind), 0);
 });
 
-test("a stop while the carrier unbinds waits no longer than any stop", async () => {
+test("a stop while the carrier unbinds takes no longer than any other stop", async () => {
   const clock = manualClock();
   const settings = { unbind_timeout: "60s" };
   await using world = await boundWorld({ clock, settings, smsc: { answer: "never" } });
@@ -345,7 +345,7 @@ test("a stop while the carrier unbinds waits no longer than any stop", async () 
   assert.equal(world.smsc.pduCount(command.unbind), 0);
 });
 
-test("an idle link is asked whether anyone is there, a busy one is not", async () => {
+test("an idle link is asked by enquire_link whether it lives, a busy one is not", async () => {
   const clock = manualClock();
   await using world = await boundWorld({ clock });
 
@@ -363,7 +363,7 @@ test("an idle link is asked whether anyone is there, a busy one is not", async (
   assert.equal(stateOf(world), "bound");
 });
 
-test("a link that does not answer enquire_link is dead, though its connection stands", async () => {
+test("a link that does not answer enquire_link is dead, even if its connection stands", async () => {
   const clock = manualClock();
   await using world = await boundWorld({ clock });
   world.smsc.pauseReading();
@@ -375,7 +375,7 @@ test("a link that does not answer enquire_link is dead, though its connection st
   assert.match(world.carrier.state().links[0]?.problem ?? "", /enquire_link/);
 });
 
-test("a link that answers a submission stands, though it does not answer enquire_link", async () => {
+test("a link that answers a submission is alive, even if it does not answer enquire_link", async () => {
   const clock = manualClock();
   await using world = await boundWorld({ clock });
   world.smsc.pauseReading();
@@ -391,7 +391,7 @@ test("a link that answers a submission stands, though it does not answer enquire
   assert.equal(stateOf(world), "bound");
 });
 
-test("a link that sends things of its own, and answers nothing, is dead", async () => {
+test("a link that sends requests of its own but answers nothing is dead", async () => {
   const clock = manualClock();
   await using world = await boundWorld({ clock });
   world.smsc.pauseReading();
@@ -405,7 +405,7 @@ test("a link that sends things of its own, and answers nothing, is dead", async 
   await until("the link is given up", () => stateOf(world) === "connection_lost");
 });
 
-test("a submit without an answer is in doubt after its time, and the window is free again", async () => {
+test("an unanswered submit is in doubt after its time, and its place in the window is free again", async () => {
   const clock = manualClock();
   await using world = await boundWorld({
     clock,
@@ -423,7 +423,7 @@ test("a submit without an answer is in doubt after its time, and the window is f
   assert.equal(stateOf(world), "bound");
 });
 
-test("an answer that comes after the time-out is handed on", async () => {
+test("an answer that comes after the time-out is passed on", async () => {
   const clock = manualClock();
   await using world = await boundWorld({
     clock,
@@ -456,7 +456,7 @@ test("waiting for a late answer does not hold up the time-out of the next submit
   assert.partialDeepStrictEqual(await second, { kind: "in_doubt", why: "timeout" });
 });
 
-test("three time-outs in a row end the link, and the rest of the window is in doubt with it", async () => {
+test("three time-outs in a row end the link and leave the rest of the window in doubt", async () => {
   const clock = manualClock();
   await using world = await boundWorld({ clock, smsc: { answer: "never" } });
   const early = [world.submit(), world.submit(), world.submit()];
@@ -475,7 +475,7 @@ test("three time-outs in a row end the link, and the rest of the window is in do
   await until("the link waits", () => stateOf(world) === "connection_lost");
 });
 
-test("a late answer shows that the bind lives: time-outs before it end no link", async () => {
+test("a late answer shows that the bind lives: time-outs before it do not end the link", async () => {
   const clock = manualClock();
   let answer: Reply = { afterMs: 31_000, reply: "accept" };
   await using world = await boundWorld({ clock, smsc: { clock, answer: () => answer } });
@@ -519,7 +519,7 @@ test("an answer that comes while others wait does not excuse them: three time-ou
   await until("the link waits", () => stateOf(world) === "connection_lost");
 });
 
-test("three submits that time out together end no link that has answered later ones", async () => {
+test("three submits that time out together do not end a link that has answered later ones", async () => {
   const clock = manualClock();
   let answer: Reply = "never";
   await using world = await boundWorld({ clock, smsc: { answer: () => answer } });
@@ -537,7 +537,7 @@ test("three submits that time out together end no link that has answered later o
   assert.equal(stateOf(world), "bound");
 });
 
-test("a time-out is not declared for an answer that lies in our own buffer", async () => {
+test("no time-out is declared for an answer that is already in our own buffer", async () => {
   const clock = manualClock();
   await using world = await boundWorld({
     clock,
@@ -553,7 +553,7 @@ test("a time-out is not declared for an answer that lies in our own buffer", asy
   assert.equal((await world.submit()).kind, "accepted");
 });
 
-test("an answer to nothing is logged, but not more often than every ten seconds", async () => {
+test("an answer to no request is logged, but not more often than every ten seconds", async () => {
   const clock = manualClock();
   const { log, warnings } = recordingLog();
   await using world = await boundWorld({ clock, log });
@@ -570,7 +570,7 @@ test("an answer to nothing is logged, but not more often than every ten seconds"
   assert.match(warnings[0] ?? "", /something odd/);
 });
 
-test("a connection lost after the submit leaves it in doubt, and the link comes back", async () => {
+test("a connection lost after a submit leaves it in doubt, and the link comes back", async () => {
   const clock = manualClock();
   await using world = await boundWorld({ clock, smsc: { answer: "drop" } });
 
@@ -629,7 +629,7 @@ test("a test of the bind says in words what happened", async () => {
   assert.equal(gone.sentence, `No bind to 127.0.0.1:${port} as transmitter: ${words}.`);
 });
 
-test("a bind that is refused for its system type says which setting to mend, and blames no credentials", async () => {
+test("a bind refused for its system type says which setting to fix, and blames no credentials", async () => {
   const { log, errors } = recordingLog();
   await using world = await smppWorld({ log, smsc: { bind: status.invalidSystemType } });
 
@@ -663,7 +663,7 @@ test("a test of a pair says which of its binds was refused", async () => {
   );
 });
 
-test("a receipt that comes to a test of the bind is refused for now, so that the carrier repeats it to the service", async () => {
+test("a receipt that comes to a test of the bind is refused for now, so that the service gets it later", async () => {
   const head = { commandId: command.deliverSm, status: 0, sequence: 9 };
   const receipt = encodeShortMessage(head, receiptSaying("id:1 stat:DELIVRD"));
   await using smsc = await startSmsc();
@@ -684,7 +684,7 @@ test("a receipt that comes to a test of the bind is refused for now, so that the
   assert.deepEqual(smsc.deliveryAnswers(), [{ sequence: 9, status: status.temporaryAppError }]);
 });
 
-test("a test of the only bind that is allowed finds the carrier up while the service holds it", async () => {
+test("a test of the only allowed bind finds the carrier up while the service holds it", async () => {
   await using smsc = await startSmsc({ bind: status.alreadyBound });
   const settings = smppSettings({ port: smsc.port });
   const test = (isHeld: boolean) =>

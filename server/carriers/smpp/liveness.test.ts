@@ -18,7 +18,7 @@ test("time in which nothing was read does not make a peer idle", () => {
   assert.equal(asked(), 1);
 });
 
-test("a peer that is not read from is not judged, though its time was over just before", async () => {
+test("a peer that is not being read from is not judged, even if its time was just over", async () => {
   const { clock, liveness, deaths } = watching();
   clock.advance(30_000);
   clock.advance(10_000);

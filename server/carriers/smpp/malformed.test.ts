@@ -211,7 +211,7 @@ for (const withBody of [true, false]) {
 }
 
 for (const length of [0, 4, 15, 2 ** 31]) {
-  test(`a command_length of ${length} ends the connection: in doubt is what was unanswered, and a new bind is made`, async () => {
+  test(`a command_length of ${length} ends the connection: unanswered submits are in doubt, and a new bind is made`, async () => {
     const clock = manualClock();
     await using world = await boundWorld({ smsc: { answer: "never" }, clock });
     const { smsc, carrier, submit, ready } = world;
@@ -236,7 +236,7 @@ for (const length of [0, 4, 15, 2 ** 31]) {
   });
 }
 
-test("all of it in one stream, cut at random, gives the same receipts and answers each time", async () => {
+test("all of these in one stream, cut at random, give the same receipts and answers each time", async () => {
   const cases = Object.values(understood);
   const stream = Buffer.concat(cases.map(({ octets }) => octets));
   const expected = {

@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import { Meter } from "./meter.ts";
 
-test("response times of long ago are forgotten, also where there was silence since", () => {
+test("old response times are forgotten, even if there was silence since", () => {
   const meter = new Meter();
   meter.answered(0, 8);
 

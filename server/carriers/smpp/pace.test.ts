@@ -30,7 +30,7 @@ function countBetween(times: number[], fromMs: number, toMs: number): number {
 }
 
 for (const rate of [1, 7, 50, 333, 1000]) {
-  test(`${rate} a second is kept within 2 % over ten seconds, and no 100 ms have more than their share`, () => {
+  test(`${rate} a second is kept within 2 % over ten seconds, and no 100 ms get more than their share`, () => {
     const { clock, sentAtMs } = busyPace(rate);
 
     clock.advance(10_000);
@@ -45,7 +45,7 @@ for (const rate of [1, 7, 50, 333, 1000]) {
   });
 }
 
-test("idle time gives no credit: after it one leaves, not a second's worth", () => {
+test("idle time earns no credit: after it one segment leaves, not a second's worth", () => {
   const { clock, pace } = busyPace(50);
 
   clock.advance(1);
@@ -55,7 +55,7 @@ test("idle time gives no credit: after it one leaves, not a second's worth", () 
   assert.equal(pace.due(clock.monotonicMs()), 1);
 });
 
-test("a timer that fires late is made up for by no more than 20 ms' worth", () => {
+test("a late timer is made up for by no more than 20 ms' worth", () => {
   const clock = manualClock();
   const late = lateClock(clock, 500);
   let due = 0;
@@ -81,7 +81,7 @@ test("two processes at half the rate each keep the rate together", () => {
   assert.equal(countBetween(together, 0, 10_000), 500);
 });
 
-test("no rate is no limit, until the carrier says that it is too much", () => {
+test("no rate means no limit, until the carrier says that it is too much", () => {
   const { pace, clock } = busyPace(0, { measured: 80 });
   assert.equal(pace.due(0), Number.POSITIVE_INFINITY);
 
@@ -93,7 +93,7 @@ test("no rate is no limit, until the carrier says that it is too much", () => {
   assert.equal(pace.ahead(), 4, "half of what was measured, for a tenth of a second");
 });
 
-test("a throttled carrier is left alone for a second, then probed with one", () => {
+test("a throttling carrier is left alone for a second, then probed with one segment", () => {
   const { clock, pace, sentAtMs } = busyPace(50);
   clock.advance(1000);
   const before = sentAtMs.length;
@@ -107,7 +107,7 @@ test("a throttled carrier is left alone for a second, then probed with one", () 
   assert.equal(sentAtMs.length, before + 1, "nothing more until the probe is answered");
 });
 
-test("after a good probe the rate starts at half and grows by a tenth a second to the agreed one", () => {
+test("after a good probe the rate starts at half and grows by a tenth a second to the agreed rate", () => {
   const { clock, pace, sentAtMs } = busyPace(50);
   clock.advance(1000);
   pace.answered(990, true);
@@ -138,7 +138,7 @@ test("a window full of throttled answers halves the rate once", () => {
   assert.equal(pace.ahead(), 2, "a tenth of 25");
 });
 
-test("an answer to what left before the slowing down says nothing about the probe", () => {
+test("an answer to a segment sent before the slowdown says nothing about the probe", () => {
   const { clock, pace, sentAtMs } = busyPace(50);
   clock.advance(1000);
   pace.answered(990, true);
@@ -150,7 +150,7 @@ test("an answer to what left before the slowing down says nothing about the prob
   assert.equal(pace.ahead(), 2, "a tenth of 25, halved once");
 });
 
-test("a probe that is throttled halves again, and never below one a second", () => {
+test("a throttled probe halves the rate again, but never below one a second", () => {
   const { clock, pace, sentAtMs } = busyPace(4);
   clock.advance(1000);
 
@@ -176,7 +176,7 @@ test("a probe whose answer never comes ends the probing when it settles", () => 
   assert.ok(pace.ahead() > 0);
 });
 
-test("a new share of the rate is in force at once", () => {
+test("a new share of the rate takes effect at once", () => {
   const { clock, pace, sentAtMs } = busyPace(10);
 
   pace.setRate(100);
@@ -187,7 +187,7 @@ test("a new share of the rate is in force at once", () => {
 
 for (const { what, rate, share, most } of [
   { what: "a smaller share of the rate holds at once", rate: 50, share: 10, most: 10 },
-  { what: "no rate agreed says nothing new", rate: 0, share: 0, most: 25 },
+  { what: "having no agreed rate changes nothing", rate: 0, share: 0, most: 25 },
 ]) {
   test(`while the carrier is slowed down ${what}`, () => {
     const { clock, pace, sentAtMs } = busyPace(rate, { measured: 50 });

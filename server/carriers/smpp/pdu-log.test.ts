@@ -26,7 +26,7 @@ async function logOf(level: string): Promise<string[]> {
   return lines;
 }
 
-test("the full log shows every PDU, and neither password, text nor whole number", async () => {
+test("the full log shows every PDU, but no password, text or whole number", async () => {
   const lines = await logOf("full");
   const all = lines.join("\n");
 
@@ -50,7 +50,7 @@ test("the full log shows every PDU, and neither password, text nor whole number"
   }
 });
 
-test("the log of headers has no bodies, and without the setting there is no PDU in the log", async () => {
+test("the log of headers has no bodies, and without the setting no PDU is logged", async () => {
   const headers = await logOf("headers");
   const off = await logOf("off");
 

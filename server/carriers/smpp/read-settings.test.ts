@@ -65,7 +65,7 @@ test("a host and a system id are enough; the rest is as the reference says", () 
   });
 });
 
-test("what a command line gives as text is read as what JSON gives as values", () => {
+test("values given as text on a command line are read like values in JSON", () => {
   const asText = read({
     port: "3600",
     tls: "on",
@@ -131,7 +131,7 @@ test("every wrong setting is named at once, with what would be right", () => {
   assert.equal(found["response_timeout"], "must be a duration such as 30s, 5m or 7d");
 });
 
-test("the default sender is one that a message could have", () => {
+test("the default sender must be one that a message could have", () => {
   for (const default_sender of ["ABCDEFGHIJKLMNOP", "Büro", "12", "+12", "0151234567890"]) {
     assert.deepEqual(Object.keys(faults({ default_sender })), ["default_sender"]);
   }
@@ -153,7 +153,7 @@ test("settings that contradict each other are refused by name", () => {
   assert.deepEqual(faults({ tls: true, tls_cert: cert, tls_key: key, tls_ca: cert }), {});
 });
 
-test("a certificate that cannot be read is found when it is set, not when it is used", () => {
+test("an unreadable certificate is found when it is set, not when it is used", () => {
   const broken = "-----BEGIN CERTIFICATE-----\nnonsense\n-----END CERTIFICATE-----";
 
   assert.deepEqual(Object.keys(faults({ tls: true, tls_ca: broken })), ["tls_ca"]);
@@ -199,7 +199,7 @@ test("every setting is described, under a name that a command line can take", ()
   );
 });
 
-test("a setting's form or meaning names every word that it takes; error codes have a page of their own", () => {
+test("a setting's form or meaning names every word it takes; error codes have a page of their own", () => {
   for (const { name, parse, meaning } of Object.values<Setting>(smppSettings)) {
     if (name === "error_codes") continue;
     const words = ["?", { 1: "?" }].flatMap((wrong) => wordsTaken(() => parse(wrong)));

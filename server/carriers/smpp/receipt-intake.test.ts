@@ -60,7 +60,7 @@ test("a receipt is answered after it is stored, and not before", async () => {
   assert.deepEqual(answers, [0]);
 });
 
-test("what arrives while one batch commits is the next, of at most 2,000", async () => {
+test("receipts that arrive while a batch commits are the next batch, of at most 2,000", async () => {
   const batches: number[] = [];
   const first = Promise.withResolvers<void>();
   const { intake, take } = intakeWith(async (batch) => {
@@ -94,7 +94,7 @@ test("a receipt that could not be stored is tried again, and then answered", asy
   assert.deepEqual(answers, [0, 0]);
 });
 
-test("of a batch that was stored in part, only the rest is asked for again, and nothing is stored twice", async () => {
+test("of a batch stored in part, only the rest is asked for again, and nothing is stored twice", async () => {
   let batches = 0;
   const { answers, intake, take } = intakeWith(async (batch) => {
     batches += 1;
@@ -108,7 +108,7 @@ test("of a batch that was stored in part, only the rest is asked for again, and 
   assert.equal(batches, 1);
 });
 
-test("who waits until the receipts in hand are answered does not wait for those that still come", async () => {
+test("waiting for the receipts in hand to be answered does not wait for those that come later", async () => {
   let come = 0;
   const { intake, take } = intakeWith(async () => {
     await new Promise(setImmediate);
@@ -121,7 +121,7 @@ test("who waits until the receipts in hand are answered does not wait for those 
   assert.ok(come < 100, "others still come");
 });
 
-test("after five seconds without a database the carrier is asked to repeat, once each", async () => {
+test("after five seconds without a database the carrier is asked to repeat each receipt once", async () => {
   const { answers, clock, intake, take } = intakeWith(() => Promise.reject(new Error("away")));
 
   take(3);
@@ -139,7 +139,7 @@ test("after five seconds without a database the carrier is asked to repeat, once
   assert.equal(intake.held, 0);
 });
 
-test("a sink that hangs holds no receipt longer than that, and a late commit answers nothing twice", async () => {
+test("a sink that hangs holds no receipt longer than five seconds, and a late commit answers nothing twice", async () => {
   const hanging = Promise.withResolvers<void>();
   const { answers, clock, intake, take } = intakeWith(() => hanging.promise);
   take(2);
@@ -156,7 +156,7 @@ test("a sink that hangs holds no receipt longer than that, and a late commit ans
   assert.equal(answers.length, 4);
 });
 
-test("while a sink stores, however slowly, only what waits for 15 s is asked for again, and none that is stored", async () => {
+test("while a sink stores, however slowly, only receipts that wait for 15 s are asked for again, and none stored", async () => {
   const stored: Receipt[] = [];
   let storedAtMs = 0;
   const { answers, clock, intake, take } = intakeWith(
@@ -183,7 +183,7 @@ test("while a sink stores, however slowly, only what waits for 15 s is asked for
   assert.deepEqual(Map.groupBy(answers, Number).get(TEMPORARY)?.length, 500);
 });
 
-test("with 5,000 held the carrier is not read from, and with half of them stored it is again", async () => {
+test("with 5,000 receipts held the carrier is not read from, and with half of them stored it is again", async () => {
   const atBatches: (string | undefined)[] = [];
   const { intake, pauses, take } = intakeWith(async () => void atBatches.push(pauses.at(-1)));
 
@@ -193,7 +193,7 @@ test("with 5,000 held the carrier is not read from, and with half of them stored
   assert.deepEqual(atBatches, ["full", "full", "relieved"]);
 });
 
-test("a receipt that comes in the very moment a batch ends is stored too", async () => {
+test("a receipt that comes at the very moment a batch ends is stored too", async () => {
   let batches = 0;
   const { answers, intake, take } = intakeWith(async () => {
     batches += 1;

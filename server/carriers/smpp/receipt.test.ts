@@ -188,7 +188,7 @@ for (const [what, given, expected] of others) {
   test(`a receipt ${what} is understood`, () => assert.deepEqual(summary(given), expected));
 }
 
-test("a text from a handset is not a receipt, even one that has an id or a state", () => {
+test("a text from a handset is not a receipt, even if it has an id or a state", () => {
   for (const text of ["Hello", "id:5 call me", "what stat: is this", "id:5 DELIVRD", ""]) {
     assert.equal(summary({ esmClass: 0, shortMessage: Buffer.from(text) }), "inbound_text");
   }
@@ -219,7 +219,7 @@ for (const [word, effect, errorCode] of effects) {
   });
 }
 
-test("the carrier's settings say what its own words and its err mean", () => {
+test("the carrier's settings define what its own words and its err mean", () => {
   const by = smppSettings({
     receipt_states: { failed: "undelivered" },
     error_codes: { "011": "RECIPIENT_UNKNOWN" },
@@ -241,7 +241,7 @@ test("the carrier's settings say what its own words and its err mean", () => {
   assert.partialDeepStrictEqual(besideTlv, { receipt: meant });
 });
 
-test("the recipient of the message is the sender of its receipt, without a plus", () => {
+test("the sender of a receipt is the recipient of its message, without a plus", () => {
   const read = delivered({ source: { ton: 1, npi: 1, address: "+4915112345678" } });
 
   assert.partialDeepStrictEqual(read, { receipt: { recipient: "4915112345678" } });
@@ -275,7 +275,7 @@ test("keys in any order, with any others between them, give the same receipt", (
   );
 });
 
-test("what no table can hold is cut, made whole or unreadable", () => {
+test("a field that no table can hold is cut, repaired or makes the receipt unreadable", () => {
   const halfPair = Buffer.from("id:7\ud800 stat:DELIVRD", "utf16le").swap16();
 
   assert.equal(ofText(`id:${"7".repeat(256)} stat:DELIVRD`), "unreadable");
@@ -283,7 +283,7 @@ test("what no table can hold is cut, made whole or unreadable", () => {
   assert.deepEqual(summary({ shortMessage: halfPair }), ["7\ufffd", "DELIVRD", "delivered", null]);
 });
 
-test("a state or a code that is cut within a character is still a text that a table can hold", () => {
+test("a state or a code cut within a character is still a text that a table can hold", () => {
   const long = `${"A".repeat(63)}\u{1f600}`;
   const cut = `${"A".repeat(63)}\ufffd`;
 
@@ -292,7 +292,7 @@ test("a state or a code that is cut within a character is still a text that a ta
   assert.deepEqual(read, ["7", cut, "none", cut]);
 });
 
-test("no octets make the reader of receipts throw", () => {
+test("no octets make the receipt reader throw", () => {
   const octets = fc.uint8Array({ maxLength: 80 }).map((given) => Buffer.from(given));
   fc.assert(
     fc.property(

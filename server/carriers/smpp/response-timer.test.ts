@@ -6,7 +6,7 @@ import { Patience } from "./patience.ts";
 import { ResponseTimer } from "./response-timer.ts";
 import { Window } from "./window.ts";
 
-test("a pause that ends before the judgement was made leaves one timer, not two", async () => {
+test("a pause that ends before the judgement leaves one timer, not two", async () => {
   const clock = manualClock();
   const window = new Window();
   const timer = new ResponseTimer({

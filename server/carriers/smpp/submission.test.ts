@@ -36,7 +36,7 @@ test("a short text leaves with the protocol's plainest fields and asks for a rec
   });
 });
 
-test("the settings of the carrier fill the fields of every submission", () => {
+test("the carrier's settings fill the fields of every submission", () => {
   const message = submitted({
     service_type: "CMT",
     protocol_id: 1,
@@ -78,7 +78,7 @@ for (const [sender, ton, npi] of senders) {
   });
 }
 
-test("the carrier's default sender stands in where the message has none", () => {
+test("the carrier's default sender is used if the message has none", () => {
   assert.equal(submitted({ default_sender: "Acme" }, { sender: null }).source.address, "Acme");
   assert.equal(submitted({ default_sender: "Acme" }, { sender: "Shop" }).source.address, "Shop");
   assert.deepEqual(submitted({ default_sender: "+4915199999" }, { sender: null }).source, {
@@ -90,7 +90,7 @@ test("the carrier's default sender stands in where the message has none", () => 
 
 const long = { segment: 2, segments: 3, concatReference: 200 };
 
-test("a segment of a long text begins with a header of an 8-bit reference", () => {
+test("each segment of a long text begins with a header that has an 8-bit reference", () => {
   const message = submitted({}, long);
 
   assert.equal(message.esmClass, 0x40);
@@ -101,7 +101,7 @@ test("a segment of a long text begins with a header of an 8-bit reference", () =
   assert.equal(message.tlvs.length, 0);
 });
 
-test("sar TLVs say the same without a header", () => {
+test("sar TLVs carry the same without a header", () => {
   const message = submitted({ long_messages: "sar" }, long);
 
   assert.equal(message.esmClass, 0);
@@ -111,7 +111,7 @@ test("sar TLVs say the same without a header", () => {
   assert.equal(findTlvInteger(message.tlvs, tag.sarSegmentSeqnum), 2);
 });
 
-test("a whole long message leaves in message_payload, a short one as ever", () => {
+test("a whole long message leaves in message_payload, a short one as usual", () => {
   const text = "a".repeat(161);
 
   const message = submitted({ long_messages: "payload" }, { text });
@@ -122,7 +122,7 @@ test("a whole long message leaves in message_payload, a short one as ever", () =
   assert.equal(submitted({ long_messages: "payload" }).tlvs.length, 0);
 });
 
-test("what began in segments or whole goes on so, where the setting has changed to the other", () => {
+test("a message that began in segments or whole goes on so, even if the setting has changed", () => {
   const part = submitted({ long_messages: "payload" }, long);
   const whole = submitted({ long_messages: "udh" }, { text: "a".repeat(161) });
 
@@ -130,7 +130,7 @@ test("what began in segments or whole goes on so, where the setting has changed 
   assert.equal(findTlv(whole.tlvs, tag.messagePayload)?.length, 161);
 });
 
-test("every segment that the counter cuts fits a short message, in every alphabet", () => {
+test("every segment that the counter cuts fits into a short message, in every alphabet", () => {
   for (const text of ["a".repeat(1000), "€".repeat(500), "漢😀".repeat(300)]) {
     const { encoding, parts } = splitText(text);
     for (const alphabet of ["gsm", "gsm_packed"]) {
@@ -162,7 +162,7 @@ test("no segment of a text leaves if the carrier's alphabet lacks a later one", 
   assert.notEqual(begun(`${first.text}aaaaaaae`), undefined);
 });
 
-test("a text that the carrier's alphabet lacks is not encoded, unless as UCS-2", () => {
+test("a text that the carrier's alphabet cannot hold is encoded as UCS-2 or not at all", () => {
   const settings = smppSettings({ alphabet: "ascii" });
   const segment = segmentTo("4915112345678", { text: "naïve" });
 

@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import { Tally } from "./tally.ts";
 
-test("an SMSC that invents statuses for ever cannot grow what is kept, and those known are counted on", () => {
+test("an SMSC that invents statuses for ever cannot grow what is kept, and known ones are still counted", () => {
   const tally = new Tally();
   for (let code = 1; code <= 1_500; code += 1) tally.refused(code, false);
 

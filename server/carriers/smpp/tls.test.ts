@@ -30,13 +30,13 @@ function bindAt({ port }: { port: number }, given: Record<string, unknown>): Pro
 const authority: Authority = makeAuthority();
 const server = authority.issue({ names: ["smsc.example", "127.0.0.1"] });
 
-test("a certificate of an authority that the carrier's settings name is trusted", async () => {
+test("a certificate from an authority named in the carrier's settings is trusted", async () => {
   const { isBound, sentence } = await bindTo(server, { tls_ca: authority.cert });
 
   assert.ok(isBound, sentence);
 });
 
-test("the name in the certificate may be given apart from the host", async () => {
+test("the name in the certificate may be set apart from the host", async () => {
   for (const name of ["smsc.example", "192.0.2.7"]) {
     const named = authority.issue({ names: [name] });
 
@@ -48,7 +48,7 @@ test("the name in the certificate may be given apart from the host", async () =>
   }
 });
 
-test("a certificate that nobody vouches for is refused, and the password never sent", async () => {
+test("a certificate that nobody vouches for is refused, and the password is never sent", async () => {
   const { isBound, sentence } = await bindTo(selfSigned(["127.0.0.1"]), {});
 
   assert.equal(isBound, false);
@@ -68,13 +68,13 @@ test("an expired certificate is refused", async () => {
   assert.match(sentence, /expired/);
 });
 
-test("only a setting that says so lets an untrusted certificate pass", async () => {
+test("only an explicit setting lets an untrusted certificate pass", async () => {
   const { isBound, sentence } = await bindTo(selfSigned(["127.0.0.1"]), { tls_verify: "off" });
 
   assert.ok(isBound, sentence);
 });
 
-test("a SMSC that asks for our certificate gets it", async () => {
+test("an SMSC that asks for our certificate gets it", async () => {
   const client = authority.issue({ names: ["posthorn.example"] });
   const asking = { ...server, ca: authority.cert, requestCert: true };
   const given = { tls_ca: authority.cert };
@@ -86,7 +86,7 @@ test("a SMSC that asks for our certificate gets it", async () => {
   assert.ok(withIt.isBound, withIt.sentence);
 });
 
-test("TLS that a port does not speak points at the port and --tls", async () => {
+test("TLS to a port that does not speak it points at the port and --tls", async () => {
   await using silent = await startRawServer(() => {});
   await using closing = await startRawServer(
     (socket) => void socket.once("data", () => socket.end()),
@@ -103,7 +103,7 @@ test("TLS that a port does not speak points at the port and --tls", async () => 
   }
 });
 
-test("SMPP without TLS at a port that speaks it, or at one that ends the connection, points at --tls", async () => {
+test("SMPP without TLS to a port that speaks TLS, or that ends the connection, points at --tls", async () => {
   await using sealed = await startSmsc({ tls: server });
   await using closing = await startRawServer(
     (socket) => void socket.once("data", () => socket.end()),
@@ -117,7 +117,7 @@ test("SMPP without TLS at a port that speaks it, or at one that ends the connect
   }
 });
 
-test("what answers a bind with something else than SMPP is told as such", async () => {
+test("an answer to a bind that is not SMPP is reported as such", async () => {
   await using web = await startRawServer(
     (socket) => void socket.once("data", () => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n")),
   );

@@ -46,7 +46,7 @@ test("sequence numbers wrap to 1 and skip those in flight, and those whose answe
   assert.equal(window.nextSequence(), 3);
 });
 
-test("what is past its deadline is in doubt, and what is not stays", () => {
+test("a submit past its deadline is in doubt, and the others stay", () => {
   const { window, answers } = windowOf(0, 50);
 
   assert.deepEqual(window.expire(100), [0]);
@@ -56,7 +56,7 @@ test("what is past its deadline is in doubt, and what is not stays", () => {
   assert.equal(window.nextDeadlineMs(), 150);
 });
 
-test("an answer after the time-out reaches whoever was told of the doubt", async () => {
+test("an answer after the time-out reaches the caller that was told of the doubt", async () => {
   const { window, answers, sequences } = windowOf(0);
   window.expire(100);
   const [doubt] = answers[0] as [Extract<SubmitAnswer, { kind: "in_doubt" }>];
@@ -77,7 +77,7 @@ test("a late answer that never comes is in doubt when the connection closes", as
   assert.deepEqual(await doubt.lateAnswer, { kind: "in_doubt", why: "link_lost" });
 });
 
-test("a late answer is waited for five minutes, and then not any more", async () => {
+test("a late answer is waited for five minutes, and no longer", async () => {
   const { window, answers } = windowOf(0);
   window.expire(100);
   const [doubt] = answers[0] as [Extract<SubmitAnswer, { kind: "in_doubt" }>];
@@ -89,7 +89,7 @@ test("a late answer is waited for five minutes, and then not any more", async ()
   assert.equal(window.nextDeadlineMs(), undefined);
 });
 
-test("late answers are waited for in bounded number, the oldest forgotten first", async () => {
+test("late answers are waited for up to a limit, and the oldest is forgotten first", async () => {
   const { window, answers } = windowOf(...Array.from({ length: 1001 }, () => 0));
   window.expire(100);
   const [oldest] = answers[0] as [Extract<SubmitAnswer, { kind: "in_doubt" }>];
@@ -97,7 +97,7 @@ test("late answers are waited for in bounded number, the oldest forgotten first"
   assert.partialDeepStrictEqual(await oldest.lateAnswer, { kind: "in_doubt" });
 });
 
-test("a lost connection leaves in doubt what was written, and the rest unsent", () => {
+test("a lost connection leaves written submits in doubt, and the rest unsent", () => {
   const { window, answers } = windowOf(0, 0);
   window.written();
   const unsent: SubmitAnswer[] = [];

@@ -51,7 +51,7 @@ const shortMessage = record({
   tlvs: fc.array(tlv, { maxLength: 4 }).map(encodeTlvs),
 });
 
-test("a submit_sm that is written and read again is the same, header and all", () => {
+test("a submit_sm written and read again is the same, header and all", () => {
   fc.assert(
     fc.property(head, shortMessage, (given, message) => {
       const pdu = encodeShortMessage(given, message);
@@ -69,7 +69,7 @@ test("a submit_sm that is written and read again is the same, header and all", (
   );
 });
 
-test("a bind that is written and read again is the same, longer than the protocol allows or not", () => {
+test("a bind written and read again is the same, even if longer than the protocol allows", () => {
   const bind = record({
     systemId: latin1,
     password: latin1,
@@ -89,7 +89,7 @@ test("a bind that is written and read again is the same, longer than the protoco
   );
 });
 
-test("an id is read to its NUL or to the end, and is empty where there is no body", () => {
+test("an id is read to its NUL or to the end, and is empty if there is no body", () => {
   const given = { commandId: command.submitSmResp, status: 0, sequence: 1 };
   const id = "7".repeat(64);
   const pdu = encodeId(given, id);
@@ -146,7 +146,7 @@ test("a sm_length past the end is cut to what is there", () => {
   assert.equal(readShortMessage(pdu)?.shortMessage.toString(), "id:1 stat:DELIVRD");
 });
 
-test("a NUL that sm_length does not count is passed over to reach the TLVs", () => {
+test("a NUL that sm_length does not count is skipped to reach the TLVs", () => {
   const tlvs = encodeTlvs([{ tag: tag.messageState, value: Buffer.of(2) }]);
   const pdu = encodeShortMessage(delivery, { ...plain, tlvs: Buffer.concat([Buffer.of(0), tlvs]) });
 
@@ -155,13 +155,13 @@ test("a NUL that sm_length does not count is passed over to reach the TLVs", () 
   assert.equal(findTlvInteger(message?.tlvs ?? Buffer.alloc(0), tag.messageState), 2);
 });
 
-test("a body whose strings have no end is not read", () => {
+test("a body whose strings never end is not read", () => {
   const pdu = encodeShortMessage(delivery, plain);
 
   assert.equal(readShortMessage(pdu.fill(0x41, 16)), undefined);
 });
 
-test("a TLV that claims more than there is was damaged: half an id is a wrong id", () => {
+test("a TLV that claims more than there is counts as damaged: half an id is a wrong id", () => {
   const block = encodeTlvs([{ tag: tag.receiptedMessageId, value: Buffer.from("12345") }]).subarray(
     0,
     7,
@@ -171,7 +171,7 @@ test("a TLV that claims more than there is was damaged: half an id is a wrong id
   assert.equal(findTlv(block, tag.receiptedMessageId, "cut")?.toString(), "123");
 });
 
-test("an integer TLV is unsigned, and one without octets says nothing", () => {
+test("an integer TLV is unsigned, and an empty one says nothing", () => {
   const block = encodeTlvs([
     { tag: tag.messageState, value: Buffer.alloc(0) },
     { tag: tag.sarMsgRefNum, value: Buffer.of(0xff, 0xff, 0xff, 0xff) },

@@ -40,7 +40,7 @@ const pdu = fc
     return octets;
   });
 
-test("the PDUs that come out are those that went in, however the reads cut them", () => {
+test("the PDUs read are those written, however the reads cut them", () => {
   fc.assert(
     fc.property(
       fc.array(pdu, { maxLength: 8 }),
@@ -80,7 +80,7 @@ for (const length of [0, 4, 15, MAX_PDU + 1, 2 ** 31, 2 ** 32 - 1]) {
   });
 }
 
-test("the longest PDU that is allowed is read, in one piece or octet by octet", () => {
+test("the longest allowed PDU is read, in one piece or octet by octet", () => {
   const longest = Buffer.alloc(MAX_PDU);
   longest.writeUInt32BE(MAX_PDU);
 

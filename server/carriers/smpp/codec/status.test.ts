@@ -24,7 +24,7 @@ for (const [code, kind, errorCode] of expected) {
   });
 }
 
-test("what the carrier's settings say of a status goes before the table", () => {
+test("the carrier's settings for a status take precedence over the table", () => {
   const blocked: StatusClass = { kind: "permanent", code: "BLOCKED" };
 
   assert.equal(classify(0x58, new Map([[0x58, blocked]])), blocked);
@@ -35,7 +35,7 @@ test("a status is shown as 0x and at least two capital digits", () => {
   assert.equal(statusCode(0x400), "0x400");
 });
 
-test("a refused bind is told apart by what a new try would do", () => {
+test("refused binds are told apart by what a new try would do", () => {
   assert.equal(classifyBind(0x05), "already_bound");
   for (const code of [0x0d, 0x0e, 0x0f, 0x53]) assert.equal(classifyBind(code), "credentials");
   assert.equal(classifyBind(0x08), "other");
