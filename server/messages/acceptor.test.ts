@@ -22,7 +22,7 @@ import { type Accepted, acceptor, type Intake } from "./acceptor.ts";
 import { newMessageId } from "./message-id.ts";
 import type { MessageRow } from "./message-row.ts";
 
-test("a connection with the pid of the one that broke, and begun at another time, is not ended", async () => {
+test("a connection with the broken one's pid that began at another time is not ended", async () => {
   await using api = await startApi();
   const bystander = openDatabase({ url: api.db.url, log: silentLog, maxConnections: 1 });
   const readPid = async () => {
@@ -39,7 +39,7 @@ test("a connection with the pid of the one that broke, and begun at another time
   await bystander.close();
 });
 
-test("where settling fails the outcome is unknown, and the place that was kept is free again", async () => {
+test("if settling fails the outcome is unknown, and the reserved place is free again", async () => {
   await using api = await startApi();
   const unknownBackend = { pid: 1, startedAt: "2026-01-01 00:00:00+00" };
   const lost = Object.assign(new DatabaseUnavailable(), { unknownBackend });
@@ -55,7 +55,7 @@ test("where settling fails the outcome is unknown, and the place that was kept i
   assert.equal(kept.size, 0);
 });
 
-test("accounts that somebody holds keep no other of their lane waiting, and come back when they are free", async () => {
+test("locked accounts keep no other of their lane waiting, and rejoin it once they are free", async () => {
   await using api = await startApi();
   const busy = [api.accountId, await neighbourOf(api), await neighbourOf(api)];
   const other = await neighbourOf(api);
@@ -83,7 +83,7 @@ test("accounts that somebody holds keep no other of their lane waiting, and come
   assert.equal(asked.at(-1)?.length, 4, "and when they are free");
 });
 
-test("the two lanes take turns, and one whose batch hangs holds up the other no longer than a moment", async () => {
+test("the two lanes take turns, and one whose batch hangs holds up the other only for a moment", async () => {
   await using api = await startApi();
   const request = await requestOf(api);
   const neighbour = await neighbourOf(api);
@@ -110,7 +110,7 @@ test("the two lanes take turns, and one whose batch hangs holds up the other no 
   assert.deepEqual(asked, [[api.accountId], others]);
 });
 
-test("no more is kept waiting than fits into memory, in whichever field it is", async () => {
+test("no more is kept waiting than fits into memory, whichever field is large", async () => {
   await using api = await startApi();
   const request = (await requestOf(api))(api.accountId);
   for (const field of ["text", "metadata", "callback_url", "reference"] as const) {
@@ -124,7 +124,7 @@ test("no more is kept waiting than fits into memory, in whichever field it is", 
   }
 });
 
-test("of one key at once, who comes after a refusal is judged in the same batch", async () => {
+test("of simultaneous requests with one key, those after a refusal are judged in the same batch", async () => {
   await using api = await startApi({ credits: 2 });
   const asked: string[][] = [];
   const accept = acceptorOn(impatient(api.db, asked));
@@ -151,7 +151,7 @@ test("of one key at once, who comes after a refusal is judged in the same batch"
   );
 });
 
-test("where no account is held, and the wait was for something else, each is tried alone", async () => {
+test("if no account is locked, and the wait was for something else, each account is tried alone", async () => {
   await using api = await startApi();
   const accounts = [api.accountId, await neighbourOf(api)];
   const asked: string[][] = [];
@@ -175,7 +175,7 @@ test("where no account is held, and the wait was for something else, each is tri
   assert.ok(asked.every(({ length }) => length < 2));
 });
 
-test("a key of another account, one that is not there and an account that is not there send nothing", async () => {
+test("a key of another account, an unknown key and an unknown account send nothing", async () => {
   await using api = await startApi();
   const accept = acceptorOn(api.db);
   const request = await requestOf(api);

@@ -34,12 +34,12 @@ test("a draft is charged by segment at the price of its recipient", () => {
   );
 });
 
-test("only a message of several segments takes a reference to join them by", () => {
+test("only a message of several segments gets a reference to join them by", () => {
   assert.equal(drafted().concat_reference, 0);
   assert.equal(drafted({ text: "a".repeat(161) }).concat_reference, 7);
 });
 
-test("256 long messages to one recipient differ in their reference, whoever sends them", () => {
+test("256 long messages to one recipient have different references, whoever sends them", () => {
   const counting = { ...context, concatReference: concatReferences() };
   const references = Array.from({ length: 256 }, (_, n) => {
     // A message without a sender may get the same one from its account or carrier.
@@ -50,7 +50,7 @@ test("256 long messages to one recipient differ in their reference, whoever send
   assert.equal(new Set(references).size, 256);
 });
 
-test("after a restart references begin elsewhere, not at those that handsets just had", () => {
+test("after a restart references begin elsewhere, not at those that handsets have just had", () => {
   const firsts = Array.from({ length: 20 }, () => concatReferences()("4915112345678"));
 
   assert.notEqual(new Set(firsts).size, 1);
@@ -65,7 +65,7 @@ test("a message's time is the one in its id, so that lists and filters agree", (
   );
 });
 
-test("validity counts from sendAt, else from acceptance; a day unless it is given", () => {
+test("validity counts from sendAt, else from acceptance, and is a day by default", () => {
   const DAY_MS = 86_400_000;
   const at = drafted();
   assert.equal(at.expires_at.getTime(), at.created_at.getTime() + DAY_MS);
@@ -74,7 +74,7 @@ test("validity counts from sendAt, else from acceptance; a day unless it is give
   assert.equal(later.expires_at.getTime(), sendAt.getTime() + 60_000);
 });
 
-test("sendAt is exact to the millisecond: now is too early, 35 days are the last", () => {
+test("sendAt is exact to the millisecond: now is too early, and 35 days ahead is the latest", () => {
   const invalid = (ms: number) => {
     const sendAt = new Date(now.getTime() + ms).toISOString();
     return draftMessage({ ...good, sendAt }, context).outcome === "invalid";
@@ -84,7 +84,7 @@ test("sendAt is exact to the millisecond: now is too early, 35 days are the last
   assert.deepEqual([0, 1, LIMIT_MS, LIMIT_MS + 1].map(invalid), [true, false, false, true]);
 });
 
-test("a text is stored as it was given, to the last unit", () => {
+test("a text is stored as given, to the last unit", () => {
   fc.assert(
     fc.property(fc.string({ unit: anyCharacter, minLength: 1, maxLength: 60 }), (text) => {
       const draft = draftMessage({ ...good, text }, context);
@@ -98,7 +98,7 @@ test("a text is stored as it was given, to the last unit", () => {
   );
 });
 
-test("whatever types a body has, judging it names fields and never fails", () => {
+test("whatever types a body has, judging it names fields and never throws", () => {
   const names = ["recipient", "text", "sender", "callbackUrl", "reference", "metadata"];
   const more = ["encoding", "maxCredits", "sendAt", "validitySeconds"];
   const body = fc.dictionary(fc.constantFrom(...names, ...more), fc.jsonValue({ maxDepth: 2 }));

@@ -30,7 +30,7 @@ const changes: Record<string, StatusChange> = {
   "message.failed": { ...message, status: "FAILED", error: expired },
 };
 
-test("the bodies are those that the API description shows, their fields in this order", () => {
+test("the bodies are those shown in the API description, with their fields in the same order", () => {
   for (const [event, schema] of Object.entries(webhookBodies)) {
     const body = JSON.parse(String(eventBody(changes[event] as StatusChange))) as object;
 
@@ -47,7 +47,7 @@ for (const [event, change] of Object.entries(changes)) {
   });
 }
 
-test("a carrier's text is told without control characters and within 200 characters", () => {
+test("a carrier's text is passed on without control characters and within 200 characters", () => {
   const noisy = `a\0b\r\nc\u007f\u0085${"😀".repeat(300)}`;
 
   const told = foreignText(noisy);

@@ -4,7 +4,7 @@ import { webhookWorld } from "../../test/support/webhook-world.ts";
 import { readHistory } from "./history.ts";
 import { findMessage } from "./read.ts";
 
-test("a history ends with the status that its message was read in: of a later one the error would be missing", async () => {
+test("a history ends with the status that its message was read in: a later one would lack its error", async () => {
   await using world = await webhookWorld();
   const messageId = await world.message({ url: null });
   const message = await findMessage(world.db, world.accountId, messageId);

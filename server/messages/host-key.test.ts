@@ -27,7 +27,7 @@ test("scheme, host, port and account each make a lane of their own", () => {
   assert.equal(new Set(keys).size, keys.length);
 });
 
-test("host names without end make at most 65,536 lanes of one account, none of another", () => {
+test("endless host names make at most 65,536 lanes for one account, and none for another", () => {
   fc.assert(
     fc.property(fc.domain(), fc.string(), (name, rubbish) => {
       const url = `https://${name}/`;

@@ -24,7 +24,7 @@ test("order of names, spaces and nulls do not change what a body means", () => {
   assert.equal(print({ m: [{ a: null }] }), print({ m: [{}] }));
 });
 
-test("another value, another place of it or another operation is another fingerprint", () => {
+test("another value, another place for it or another operation gives another fingerprint", () => {
   const pairs = [
     [{ a: 1 }, { a: "1" }],
     [{ a: [] }, { a: {} }],
@@ -48,7 +48,7 @@ function meaning(value: unknown): unknown {
   return Object.fromEntries(sorted.map(([name, entry]) => [name, meaning(entry)]));
 }
 
-test("two bodies have one fingerprint exactly where they mean the same", () => {
+test("two bodies have one fingerprint exactly if they mean the same", () => {
   fc.assert(
     fc.property(fc.jsonValue({ maxDepth: 2 }), fc.jsonValue({ maxDepth: 2 }), (a, b) => {
       const isSame = JSON.stringify(meaning(a)) === JSON.stringify(meaning(b));

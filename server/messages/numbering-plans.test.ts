@@ -91,7 +91,7 @@ test("numbers reserved for documentation are part of their plans", () => {
   assert.equal(askNumberingPlan("44770090012").outcome, "unassigned");
 });
 
-test("what no plan has is told apart from what no country code has", () => {
+test("a number outside its country's plan is told apart from one with no country code", () => {
   assert.deepEqual(askNumberingPlan("3300000000"), {
     outcome: "unassigned",
     callingCode: "33",

@@ -32,7 +32,7 @@ test("a small queue is counted by account and carrier, due and scheduled apart",
   assert.equal(depths.length, 2);
 });
 
-test("what a node holds waits, though its lease ends later", async () => {
+test("a message that a node holds counts as waiting, even if its lease ends later", async () => {
   await using db = await testDatabase();
   await queue(db, 2, "later");
   await db.query(sql`update send_queue set leased_by = gen_random_uuid()`);

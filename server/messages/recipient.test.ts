@@ -107,7 +107,7 @@ test("a refusal never quotes a long input back", () => {
   assert.ok(judged.outcome === "invalid" && judged.message.length < 200);
 });
 
-test("a filter takes any number of the right form, whether its plan has it or not", () => {
+test("a filter takes any number of the right form, whether or not a plan has it", () => {
   assert.equal(digitsOf("+15551234567"), "15551234567");
   assert.equal(digitsOf("15551234567"), "15551234567");
   assert.equal(digitsOf("1 555"), null);

@@ -8,7 +8,7 @@ import { loadRouting, longestPrefix, routingTable } from "./routing.ts";
 const digits = (maxLength: number) =>
   fc.string({ unit: fc.constantFrom(..."0123"), minLength: 0, maxLength });
 
-test("the value of the longest prefix that a number has is found, or none", () => {
+test("the value of the longest matching prefix of a number is found, or none", () => {
   fc.assert(
     fc.property(fc.dictionary(digits(5), fc.nat()), digits(8), (table, number) => {
       const matching = Object.keys(table).filter((prefix) => number.startsWith(prefix));
@@ -32,7 +32,7 @@ test("the empty prefix is the default, and a value of 0 is a value", () => {
 const db = await testDatabase();
 after(() => db[Symbol.asyncDispose]());
 
-test("without a price of its own a segment costs 1; a change of the tables is another version", async () => {
+test("without a price of its own a segment costs 1; a change of the tables makes another version", async () => {
   const before = await loadRouting(db);
   await db.query(sql`insert into prices (prefix, credits) values ('49', 3), ('491', 7)`);
 
@@ -43,7 +43,7 @@ test("without a price of its own a segment costs 1; a change of the tables is an
   assert.equal(routing.carriersFor("4915")?.length, 1);
 });
 
-test("a reload asked for while another is under way reads the tables anew", async () => {
+test("a reload asked for during another one reads the tables again", async () => {
   const asked: (() => void)[] = [];
   let reads = 0;
   const held: Database = {
@@ -74,7 +74,7 @@ test("a reload asked for while another is under way reads the tables anew", asyn
   assert.equal((await table.current()).priceFor("1"), 9);
 });
 
-test("who finds ten thousand waiting for the tables is told to wait, not that the database is away", async () => {
+test("a caller behind ten thousand others waiting for the tables is told to wait, not that the database is away", async () => {
   const silent = { query: () => new Promise(() => {}) } as unknown as Database;
   const { reload } = routingTable(silent);
   for (let n = 0; n < 10_000; n += 1) void reload();

@@ -28,7 +28,7 @@ async function codeOf(accepted: Accepted, wish: SendRequest): Promise<string> {
   return problem instanceof Problem ? problem.code : assert.fail("it was accepted");
 }
 
-test("a repetition that is refused by now is refused only once it is known that it was not accepted", async () => {
+test("a repetition that is invalid by now is refused only once it is known not to have been accepted", async () => {
   const again = { body: { ...message, sendAt: "2026-01-01T00:00:00Z" }, idempotencyKey: "k" };
 
   assert.equal(await codeOf({ outcome: "queue_full" }, again), "QUEUE_FULL");
@@ -37,7 +37,7 @@ test("a repetition that is refused by now is refused only once it is known that 
   assert.equal(await codeOf(unseen, again), "VALIDATION_FAILED");
 });
 
-test("whose key is no good any more learns nothing of the allowance, so that the key is judged anew", async () => {
+test("a caller whose key is no longer valid is told no allowance, so that the key is judged again", async () => {
   const told: string[] = [];
   for (const outcome of ["key_revoked", "key_expired", "key_reused", "rate_limited"] as const) {
     const allowance = () => void told.push(outcome);
@@ -47,7 +47,7 @@ test("whose key is no good any more learns nothing of the allowance, so that the
   assert.deepEqual(told, ["key_reused", "rate_limited"]);
 });
 
-test("routes that change with every look at them refuse nothing for good", async () => {
+test("routes that change at every look cause no final refusal", async () => {
   const changing = { outcome: "routing_changed", tokens: 0 } as const;
 
   const code = await codeOf(changing, { body: message, idempotencyKey: undefined });
