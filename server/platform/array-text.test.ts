@@ -5,7 +5,7 @@ import { testDatabase } from "../../test/support/postgres.ts";
 import { arrayText } from "./array-text.ts";
 import { sql } from "./sql.ts";
 
-test("ids, numbers and times stand without quotes", () => {
+test("ids, numbers and times are written without quotes", () => {
   const time = new Date("2026-11-15T09:30:00.123Z");
   const values = ["01936f2a-7c00-7000-8000-000000000001", 1, -0.5, true, null, undefined, time, 7n];
 
@@ -15,7 +15,7 @@ test("ids, numbers and times stand without quotes", () => {
   );
 });
 
-test("an element that is no value of the database is a bug", () => {
+test("an element that is not a value of the database is a bug", () => {
   assert.throws(() => arrayText([{}]), TypeError);
 });
 

@@ -40,7 +40,7 @@ test("an item that fails its batch fails alone; the others are run once more, in
   assert.deepEqual(splits, [poison], "told once");
 });
 
-test("where the database is away a batch fails whole, and nothing is tried alone", async () => {
+test("if the database is away a batch fails whole, and nothing is tried alone", async () => {
   const away = new DatabaseUnavailable("away");
   let runs = 0;
   const run = () => {
@@ -69,7 +69,7 @@ test("a lone call starts at once and gets its own answer", async () => {
   assert.deepEqual(sizes, [1, 1]);
 });
 
-test("calls of one turn are one batch; what arrives while it runs is the next one", async () => {
+test("calls of one turn form one batch; those that arrive while it runs form the next one", async () => {
   const { batches, run } = heldBatches();
   const call = batcher<number, number>({ ...limits, whenFull, run });
   const first = [call(1), call(2)];
@@ -98,7 +98,7 @@ test("calls of one turn are one batch; what arrives while it runs is the next on
   );
 });
 
-test("what waits is on its way before the batch before it is answered", async () => {
+test("waiting calls are on their way before the previous batch is answered", async () => {
   const { batches, run } = heldBatches();
   const call = batcher<number, number>({ ...limits, whenFull, run });
   const first = call(1).then(() => batches.length);
@@ -136,7 +136,7 @@ test("batchers that take turns begin one batch at a time, and each takes all tha
   );
 });
 
-test("nobody who takes turns waits for a large batch, and everybody for a smaller one", async () => {
+test("batchers that take turns wait for a smaller batch of another, but not for a large one", async () => {
   const { batches, run } = heldBatches();
   const turns = takeTurns(manualClock(), 25);
   const [left, right] = [0, 1].map(() =>
@@ -185,7 +185,7 @@ test("a full queue answers at once instead of growing", async () => {
   assert.deepEqual(await Promise.all(waiting), [2, 4]);
 });
 
-test("bytes that wait and run together are bounded; a lone giant still passes", async () => {
+test("bytes that wait and run are bounded together; a lone giant still passes", async () => {
   const { batches, run } = heldBatches();
   const call = batcher<number, number>({
     ...limits,
@@ -248,7 +248,7 @@ test("a failed batch fails all its items with the cause, and the next one runs",
   assert.equal(await call(3), 3);
 });
 
-test("a batch answered with too few results fails, rather than mix them up", async () => {
+test("a batch answered with too few results fails, rather than mixing them up", async () => {
   const call = batcher<number, number>({ ...limits, whenFull, run: () => Promise.resolve([1]) });
 
   await assert.rejects(Promise.all([call(1), call(2)]), /2 items was answered with 1 results/);

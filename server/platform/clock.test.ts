@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { leaseClock } from "./clock.ts";
 
-test("the clock of leases goes on while the machine is suspended, and never back", () => {
+test("the clock of leases runs on while the machine is suspended, and never goes back", () => {
   let [wallMs, monotonicMs] = [Date.UTC(2026, 10, 15), 1_000];
   const leaseMs = leaseClock(
     () => wallMs,

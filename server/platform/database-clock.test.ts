@@ -35,7 +35,7 @@ function skewed() {
   };
 }
 
-test("the time is the database's, whatever a node's own clock says or is set to meanwhile", async () => {
+test("the time is the database's, whatever a node's own clock says or is set to", async () => {
   const node = skewed();
   assert.equal(node.offMs(), HOUR_MS);
 
@@ -46,7 +46,7 @@ test("the time is the database's, whatever a node's own clock says or is set to 
   assert.equal(node.offMs(), 0);
 });
 
-test("a slow answer of the database never moves a time that may be right", async () => {
+test("a slow answer from the database never moves a time that may be right", async () => {
   const node = skewed();
   await node.follow(0, 0);
 

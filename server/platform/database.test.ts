@@ -15,7 +15,7 @@ import { DatabaseUnavailable } from "./unavailable.ts";
 /** The first byte of the message that closes a PostgreSQL session. */
 const TERMINATE = "X".charCodeAt(0);
 
-test("a database that is closed has left the server, which can then stop in peace", async () => {
+test("a closed database has disconnected from the server, which can then stop cleanly", async () => {
   await using server = await testDatabase();
   const url = new URL(server.url);
   await using proxy = await startTcpProxy({ host: url.hostname, port: Number(url.port) });
@@ -30,7 +30,7 @@ test("a database that is closed has left the server, which can then stop in peac
   assert.equal(hasLeft, true);
 });
 
-test("whatever keeps a connection from being made, the database is away, and nothing was asked of it", async () => {
+test("whatever keeps a connection from being made, the database counts as away and was asked nothing", async () => {
   await using server = await testDatabase();
   const [otherDatabase, otherUser] = [new URL(server.url), new URL(server.url)];
   otherDatabase.pathname = "/nosuch";
@@ -47,7 +47,7 @@ test("whatever keeps a connection from being made, the database is away, and not
   }
 });
 
-test("a pool tells of an absence once, with its name, however many ask, and of its end; a closed one of nothing", async () => {
+test("a pool logs an absence and its end once each, with its name; a closed pool logs nothing", async () => {
   await using server = await testDatabase();
   const url = new URL(server.url);
   await using proxy = await startTcpProxy({ host: url.hostname, port: Number(url.port) });
@@ -94,7 +94,7 @@ test("a server that hangs keeps no connection of a closed pool open", async () =
   assert.equal(own?.destroyed, true);
 });
 
-test("who finds every connection busy waits as long as connect_timeout in the address says, and hears that none was free", async () => {
+test("a query that finds every connection busy waits for connect_timeout, and is told that none was free", async () => {
   await using server = await testDatabase();
   const { promise: end, resolve: letGo } = Promise.withResolvers<void>();
   /** A database whose only connection stays busy until the end. */
@@ -125,7 +125,7 @@ test("who finds every connection busy waits as long as connect_timeout in the ad
   }
 });
 
-test("who finds the server without another connection waits for one that is in use, and is not refused", async () => {
+test("if the server has no further connection, a query waits for one in use, and is not refused", async () => {
   await using server = await testDatabase();
   await using role = await limitedRole(server);
   const db = openDatabase({ url: role.url, log: silentLog, maxConnections: 3 });
@@ -138,7 +138,7 @@ test("who finds the server without another connection waits for one that is in u
   await db.close();
 });
 
-test("a pool keeps its last connection, however long nobody needs it", async (t) => {
+test("a pool keeps its last connection, however long it is idle", async (t) => {
   await using server = await testDatabase();
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const db = openDatabase({ url: server.url, log: silentLog, maxConnections: 2 });
@@ -153,7 +153,7 @@ test("a pool keeps its last connection, however long nobody needs it", async (t)
   await db.close();
 });
 
-test("what was committed is done, though one who hears of it fails", async () => {
+test("a commit stands even if one of its listeners fails", async () => {
   await using server = await testDatabase();
   const heard: string[] = [];
 
@@ -169,7 +169,7 @@ test("what was committed is done, though one who hears of it fails", async () =>
   assert.deepEqual([result, ...heard], ["done", "commit"]);
 });
 
-test("what the server has no room, memory or descriptors for, or no time now, may be asked again, and nothing else", async () => {
+test("errors for lack of room, memory, descriptors or time may be retried, and no others", async () => {
   await using db = await testDatabase();
   await db.query(sql`
     create function fail(state text) returns void language plpgsql as $$
@@ -186,7 +186,7 @@ test("what the server has no room, memory or descriptors for, or no time now, ma
     assert.equal(await isAway(state), false, state);
 });
 
-test("a statement that was out of time leaves its connection in use", async () => {
+test("a statement that timed out leaves its connection in use", async () => {
   await using server = await testDatabase();
   const { url } = server;
   const db = openDatabase({ url, log: silentLog, maxConnections: 1, statementTimeoutMs: 50 });
@@ -199,7 +199,7 @@ test("a statement that was out of time leaves its connection in use", async () =
   await db.close();
 });
 
-test("no statement is compiled, whatever the server is set to", async () => {
+test("no statement is JIT-compiled, whatever the server's settings", async () => {
   await using server = await testDatabase();
   await server.query(sql`
     do $$ begin execute format('alter database %I set jit = on', current_database()); end $$`);
@@ -213,7 +213,7 @@ test("no statement is compiled, whatever the server is set to", async () => {
   await db.close();
 });
 
-test("a connection that waits for work is not closed by the server, whatever it is set to", async () => {
+test("the server does not close an idle connection, whatever its settings", async () => {
   await using server = await testDatabase();
   await server.query(sql`
     do $$ begin execute format('alter database %I set idle_session_timeout = 3600000', current_database()); end $$`);
@@ -225,7 +225,7 @@ test("a connection that waits for work is not closed by the server, whatever it 
   assert.deepEqual(limit, [{ idle_session_timeout: "0" }]);
 });
 
-test("audits and migrations have all the time they take, whatever limits the server sets", async () => {
+test("audits and migrations have unlimited time, whatever limits the server sets", async () => {
   await using server = await testDatabase();
   await server.query(sql`
     do $$ begin
@@ -246,7 +246,7 @@ test("audits and migrations have all the time they take, whatever limits the ser
   assert.deepEqual([...ofAudit, ...ofMigration.rows], [none, none]);
 });
 
-test("the server gives up a node that has gone without a word within seconds", async () => {
+test("the server gives up a node that has silently gone within seconds", async () => {
   await using server = await testDatabase();
 
   // The requested values: not every system supports all, and Unix sockets need none.
@@ -261,7 +261,7 @@ test("the server gives up a node that has gone without a word within seconds", a
   ]);
 });
 
-test("no statement, no wait for a lock and no transaction that nobody goes on with holds its locks for long", async () => {
+test("no statement, wait for a lock or abandoned transaction holds its locks for long", async () => {
   await using server = await testDatabase();
   const db = openDatabase({ url: server.url, log: silentLog, maxConnections: 1 });
 
@@ -279,7 +279,7 @@ test("no statement, no wait for a lock and no transaction that nobody goes on wi
   ]);
 });
 
-test("where a failed statement was passed over, nothing is committed, and nobody is told that it was", async () => {
+test("if a failed statement was ignored, nothing is committed, and nobody is told that it was", async () => {
   await using db = await testDatabase({ isEmpty: true });
   await db.query(sql`create table kept (n integer primary key)`);
   let isToldCommitted = false;

@@ -13,7 +13,7 @@ test("an id is a UUIDv7 with its time in the first 48 bits", () => {
   assert.equal(timeOfId(id).getTime(), START_MS);
 });
 
-test("ids of a process never go backwards and never repeat, though its clock steps back a little", () => {
+test("ids of a process never go backwards and never repeat, even if its clock steps back a little", () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: -5, max: 5 }), { maxLength: 50 }), (jumps) => {
       let nowMs = START_MS + 1_000;
@@ -24,7 +24,7 @@ test("ids of a process never go backwards and never repeat, though its clock ste
   );
 });
 
-test("an id has the right time again once a clock that was ahead is put right", () => {
+test("an id has the right time again once a clock that was ahead is corrected", () => {
   newId(START_MS + 86_400_000);
 
   const ids = Array.from({ length: 3 }, () => newId(START_MS));
@@ -36,7 +36,7 @@ test("an id has the right time again once a clock that was ahead is put right", 
   assert.deepEqual(ids, ids.toSorted());
 });
 
-test("an id of another time leaves the order of those of now alone", () => {
+test("an id for another time does not disturb the order of present ids", () => {
   const before = newId(START_MS + 40_000);
   const old = [0, 1, 2].map((place) => newIdOf(new Date(START_MS - 86_400_000), place));
   const after = newId(START_MS + 39_990);

@@ -8,7 +8,7 @@ import { test } from "node:test";
 import { Unfit } from "./embedded-postgres/unfit.ts";
 import { DataDirInUse, lockDataDir } from "./instance-lock.ts";
 
-test("a folder is locked once at a time, and the refusal names the holder", async () => {
+test("a folder is locked by one holder at a time, and the refusal names it", async () => {
   await using folder = await temporaryFolder();
   const lock = lockDataDir(join(folder.path, "data"));
 
@@ -20,7 +20,7 @@ test("a folder is locked once at a time, and the refusal names the holder", asyn
   lockDataDir(lock.dataDir).release();
 });
 
-test("the refusal says whether a command has the folder, which ends soon", async () => {
+test("the refusal says if the holder is a command, which ends soon", async () => {
   await using folder = await temporaryFolder();
   for (const use of ["command", "service"] as const) {
     const lock = lockDataDir(folder.path, use);
@@ -46,7 +46,7 @@ test("the lock of a killed process is free at once, whatever files it left", asy
   lockDataDir(folder.path).release();
 });
 
-test("a folder that cannot be made is refused in a sentence", async () => {
+test("a folder that cannot be created is refused in a sentence", async () => {
   await using folder = await temporaryFolder();
   const file = join(folder.path, "file");
   await writeFile(file, "");
@@ -58,7 +58,7 @@ test("a folder that cannot be made is refused in a sentence", async () => {
   );
 });
 
-test("a path too long for the lock is refused in a sentence, before anything is made", async () => {
+test("a path too long for the lock is refused in a sentence, before anything is created", async () => {
   await using folder = await temporaryFolder();
 
   assert.throws(

@@ -9,7 +9,7 @@ function logged(write: (log: ReturnType<typeof createLog>) => void): string {
   return lines.join("");
 }
 
-test("an error of the database is told without the row that failed", () => {
+test("an error of the database is logged without the row that failed", () => {
   const error = Object.assign(new Error("new row violates check constraint"), {
     code: "23514",
     constraint: "ended_is_known",
@@ -28,7 +28,7 @@ test("an error of the database is told without the row that failed", () => {
   });
 });
 
-test("an error tells what caused it", () => {
+test("an error is logged with what caused it", () => {
   const error = new Error("outer", { cause: new Error("inner") });
 
   assert.match(
@@ -37,7 +37,7 @@ test("an error tells what caused it", () => {
   );
 });
 
-test("an absent database is told in one short line", () => {
+test("an absent database is logged in one short line", () => {
   const cause = new Error("connect ECONNREFUSED 127.0.0.1:5432");
   const error = new DatabaseUnavailable(cause.message, { cause });
 
@@ -46,7 +46,7 @@ test("an absent database is told in one short line", () => {
   assert.deepEqual(line.error, { type: "DatabaseUnavailable", message: cause.message });
 });
 
-test("keys and signing secrets are cut out, wherever they stand", () => {
+test("keys and signing secrets are cut out, wherever they appear", () => {
   const key = `sms_${"Ab3".repeat(12)}`;
   const secret = `whsec_${Buffer.alloc(32, 9).toString("base64")}`;
 

@@ -35,7 +35,7 @@ test("a pass that found work is followed by another at once, one that found none
   await running.stop();
 });
 
-test("a wake ends the rest, and one during a pass spares it", async () => {
+test("a wake ends the rest, and one during a pass skips the rest after it", async () => {
   const clock = manualClock();
   let passes = 0;
   const pass = () => {
@@ -83,7 +83,7 @@ for (const [kind, fail] of Object.entries({
   });
 }
 
-test("a stop waits for the pass in progress and tells it by its signal", async () => {
+test("a stop waits for the pass in progress and notifies it by its signal", async () => {
   const clock = manualClock();
   let end: (found: number) => void = () => {};
   let signal: AbortSignal | undefined;

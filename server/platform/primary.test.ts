@@ -14,7 +14,7 @@ import { connectToPrimary, seekPrimary } from "./primary.ts";
 import { sql } from "./sql.ts";
 import { DatabaseUnavailable } from "./unavailable.ts";
 
-test("an address with one host is handed on as it is", () => {
+test("an address with one host is passed on as it is", () => {
   const address = "postgres://me:secret@[::1]:5433/posthorn?sslmode=require";
 
   const { Client, count } = seekPrimary(address);
@@ -23,7 +23,7 @@ test("an address with one host is handed on as it is", () => {
   assert.deepEqual([count, host, port, ssl], [1, "::1", 5433, {}]);
 });
 
-test("a host that is not there is passed over for the next one", async () => {
+test("an unreachable host is skipped for the next one", async () => {
   await using db = await testDatabase();
   const address = db.url.replace("@127.0.0.1", "@127.0.0.1:1,127.0.0.1");
 
@@ -33,7 +33,7 @@ test("a host that is not there is passed over for the next one", async () => {
   await client.end();
 });
 
-test("a pool finds the host that is there, whichever of the others are not", async () => {
+test("a pool finds the reachable host, however many of the others are not", async () => {
   await using db = await testDatabase();
   const address = db.url.replace("@127.0.0.1", "@127.0.0.1:1,127.0.0.1:2,127.0.0.1");
   const pool = openDatabase({ url: address, log: silentLog, maxConnections: 4 });
@@ -49,7 +49,7 @@ test("a pool finds the host that is there, whichever of the others are not", asy
   await pool.close();
 });
 
-test("a standby is away for who needs the primary, though its address names no other host", async () => {
+test("a standby counts as away for a pool that needs the primary, even if it is the only host", async () => {
   await using db = await testDatabase();
   // Mimics a standby by a function that is found before the server's own.
   await db.query(sql`
@@ -76,7 +76,7 @@ test("a standby is away for who needs the primary, though its address names no o
   await assert.rejects(reader.query(sql`select read_allowances()`), DatabaseUnavailable);
 });
 
-test("who finds no primary hears what each host said, by its name", async () => {
+test("if no primary is found, the error says what each host answered, by its name", async () => {
   await using db = await testDatabase();
   await db.query(sql`
     create function pg_is_in_recovery() returns boolean language sql as 'select true'`);
@@ -101,7 +101,7 @@ test("who finds no primary hears what each host said, by its name", async () => 
   assert.match(String(told), everyHost);
 });
 
-test("a host's certificate is judged by the name of that host, not of the first", async () => {
+test("a host's certificate is checked against the name of that host, not of the first", async () => {
   const authority = makeAuthority();
   await using server = await startTlsPostgres(authority.issue({ names: ["localhost"] }));
   await using folder = await mkdtempDisposable(join(tmpdir(), "posthorn-ca-"));
@@ -142,7 +142,7 @@ async function startTlsPostgres(identity: Identity) {
   };
 }
 
-test("many who find the same host dead together go one host on, not many", () => {
+test("callers that find the same host dead together move on by one host, not by many", () => {
   const primary = seekPrimary("postgres://one:1,two:2/posthorn");
   const tried = primary.position();
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { remembering } from "./remember.ts";
 
-test("what was found is not looked for again, until there is more than may be remembered", () => {
+test("a result is not looked for again, until there is more than may be remembered", () => {
   const looked: string[] = [];
   const find = remembering(2, (key: string) => {
     looked.push(key);

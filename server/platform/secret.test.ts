@@ -6,7 +6,7 @@ import { deriveKey, Secret, secretBox } from "./secret.ts";
 
 const KEY = Buffer.alloc(32, 1);
 
-test("a secret never prints, however it is written out", () => {
+test("a secret is never printed, however it is written out", () => {
   const secret = new Secret("whsec_hidden");
 
   const written = [
@@ -22,7 +22,7 @@ test("a secret never prints, however it is written out", () => {
   assert.equal(secret.reveal(), "whsec_hidden");
 });
 
-test("what is sealed opens again with the same key and context", () => {
+test("a sealed value opens again with the same key and context", () => {
   const box = secretBox(KEY);
   fc.assert(
     fc.property(fc.string({ unit: "grapheme" }), fc.string(), (plain, context) => {
@@ -66,7 +66,7 @@ test("keys for different purposes differ, and are the same each time", () => {
   assert.equal(deriveKey(KEY, "cursors").length, 32);
 });
 
-test("while the key is changed, what either key sealed opens, and what the old one sealed is sealed anew", () => {
+test("while the key is being changed, values of either key open, and those of the old one are sealed anew", () => {
   const [oldKey, newKey] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
   const sealed = secretBox(oldKey).seal("secret", "place");
   const changing = secretBox(newKey, oldKey);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readTime, readBound } from "./time.ts";
 
-test("a time finer than a millisecond is cut as a moment, and rounded up as a bound", () => {
+test("a time finer than a millisecond is truncated as a moment, and rounded up as a bound", () => {
   const finer = "2026-11-15T09:30:00.123000001Z";
 
   assert.equal(readTime(finer)?.toISOString(), "2026-11-15T09:30:00.123Z");

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { isoTime, readTimestamp } from "./timestamp.ts";
 
-test("a timestamp of any length of fraction is read to the millisecond, cut, not rounded", () => {
+test("a timestamp with any number of decimals is read to the millisecond, cut, not rounded", () => {
   const read = (text: string) => readTimestamp(text)?.toISOString();
 
   assert.equal(read("2026-11-15 09:30:00+00"), "2026-11-15T09:30:00.000Z");
@@ -35,7 +35,7 @@ test("every moment of our time is read as it was written", () => {
   );
 });
 
-test("every moment is written as the language writes it, also before 1970 and far away", () => {
+test("every moment is written as JavaScript writes it, even before 1970 and far away", () => {
   const moments = fc.oneof(
     fc.date({ noInvalidDate: true }),
     // Many share a second, to test what is remembered.

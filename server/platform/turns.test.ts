@@ -16,7 +16,7 @@ function askers(clock = manualClock()) {
   return { clock, begun, ask, end: (name: string) => over[name]?.() };
 }
 
-test("one begins at once, and each of the others when the one before it has ended, as they asked", () => {
+test("the first turn begins at once, and each other when the one before it has ended, in order of asking", () => {
   const { begun, ask, end, clock } = askers();
 
   for (const name of ["a", "b", "c"]) ask(name);
@@ -29,7 +29,7 @@ test("one begins at once, and each of the others when the one before it has ende
   assert.equal(clock.waiting(), 0, "no timer is left");
 });
 
-test("who takes too long is waited for no longer, by time from its own beginning", () => {
+test("a turn that takes too long is waited for no longer, counted from its own beginning", () => {
   const { begun, ask, clock } = askers();
   ask("slow");
   clock.advance(20);
@@ -43,7 +43,7 @@ test("who takes too long is waited for no longer, by time from its own beginning
   assert.deepEqual(begun, ["slow", "b", "c"]);
 });
 
-test("one that hangs is waited for once, and when it ends after all, it ends nobody else's turn", () => {
+test("a turn that hangs is waited for once, and when it ends after all, it ends no other's turn", () => {
   const { begun, ask, end, clock } = askers();
   ask("hangs");
   clock.advance(25);

@@ -8,7 +8,7 @@ const LINES = {
   nobody: "nobody:x:65533:65532:nobody:/nonexistent:/usr/sbin/nologin",
 };
 
-test("root lends PostgreSQL the user postgres, without one nobody, and never itself", () => {
+test("root runs PostgreSQL as the user postgres, else as nobody, and never as itself", () => {
   const { root, postgres, nobody } = LINES;
   assert.deepEqual(accountIn([root, nobody, postgres].join("\n")), { uid: 101, gid: 104 });
   assert.deepEqual(accountIn([root, nobody].join("\n")), { uid: 65_533, gid: 65_532 });

@@ -11,7 +11,7 @@ import { Unfit } from "./unfit.ts";
 const IS_ROOT = process.geteuid?.() === 0;
 const NOBODY = { uid: 65_534, gid: 65_534 };
 
-test("libraries are linked where npm ran no install script", async () => {
+test("libraries are linked even if npm ran no install script", async () => {
   await using copy = await packageCopy();
   const libraries = join(copy.native, "lib");
   for (const entry of await readdir(libraries, { withFileTypes: true })) {

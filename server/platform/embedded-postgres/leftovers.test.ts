@@ -9,7 +9,7 @@ import { silentLog, systemClock } from "#platform";
 import { clearLeftovers } from "./leftovers.ts";
 import { findPostmasterFile, postmasterFileIn } from "./postmaster-file.ts";
 
-test("a PostgreSQL that gets the pid of the one that was killed does not pass for ready before it is", async () => {
+test("a PostgreSQL that gets the pid of a killed one does not pass for ready before it is", async () => {
   await using folder = await mkdtempDisposable(join(tmpdir(), "posthorn-leftovers-"));
   const cluster = folder.path;
   const dead = spawn(process.execPath, ["--version"]);

@@ -14,7 +14,7 @@ exec 3> postmaster.pid
 (printf '%s\\n\\n\\n5432\\n\\n\\n\\nready\\n' $$ >&3; while kill -0 $$; do :; done) 2> /dev/null &
 `;
 
-test("a PostgreSQL that ends while it is found ready has not started", async (t) => {
+test("a PostgreSQL that ends while it is found ready counts as not started", async (t) => {
   await using folder = await mkdtempDisposable(join(tmpdir(), "posthorn-server-"));
   const cluster = folder.path;
   const postgres = join(cluster, "postgres");

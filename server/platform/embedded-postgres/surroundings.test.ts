@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { checkFreeSpace, checkSurroundings } from "./surroundings.ts";
 import { Unfit } from "./unfit.ts";
 
-test("a folder that is yet to be made is fit, and checking does not make it", async () => {
+test("a folder that does not exist yet is fit, and checking does not create it", async () => {
   await using folder = await temporaryFolder();
 
   await checkSurroundings(join(folder.path, "to", "be", "made"));
@@ -14,7 +14,7 @@ test("a folder that is yet to be made is fit, and checking does not make it", as
   assert.deepEqual(await readdir(folder.path), []);
 });
 
-test("a file in the place of the data folder is refused", async () => {
+test("a file in place of the data folder is refused", async () => {
   await using folder = await temporaryFolder();
   const file = join(folder.path, "data");
   await writeFile(file, "");
@@ -22,7 +22,7 @@ test("a file in the place of the data folder is refused", async () => {
   await assert.rejects(checkSurroundings(file), unfit(/is not a folder\. Set DATA_DIR/));
 });
 
-test("a nearly full disk is refused with what is free and what is needed", async () => {
+test("a nearly full disk is refused, with what is free and what is needed", async () => {
   await using folder = await temporaryFolder();
   const all = Number.MAX_SAFE_INTEGER;
 
