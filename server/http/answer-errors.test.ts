@@ -5,7 +5,7 @@ import { bareServer } from "../../test/support/bare-server.ts";
 import { Problem } from "./problem.ts";
 import { refuseOperations } from "./serve-operations.ts";
 
-test("what kept a route from its last word is what the log names, and not what the client did wrong", async () => {
+test("the log names what failed a route's last word, not what the client did wrong", async () => {
   const logged: unknown[] = [];
   const away = new DatabaseUnavailable("the database is away");
   const app = bareServer({

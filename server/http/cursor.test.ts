@@ -17,7 +17,7 @@ test("a cursor leads back to the id it was made from, with the filters it was ma
   );
 });
 
-test("with other filters, another account or another installation, it is refused", () => {
+test("a cursor is refused with other filters, for another account or by another installation", () => {
   fc.assert(
     fc.property(id, fc.string(), fc.string(), (messageId, one, other) => {
       fc.pre(one !== other);
@@ -28,7 +28,7 @@ test("with other filters, another account or another installation, it is refused
   );
 });
 
-test("while the key is being changed, a cursor of the previous one still leads on", () => {
+test("while the key is being changed, a cursor of the previous key still works", () => {
   const [old, present] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
   const changing = cursors(present, old);
   fc.assert(
@@ -52,7 +52,7 @@ test("a cursor with anything changed, cut or added is refused", () => {
   );
 });
 
-test("rubbish is refused, never a fault", () => {
+test("rubbish is refused, and never causes a fault", () => {
   fc.assert(
     fc.property(fc.string({ unit: anyCharacter }), (rubbish) => {
       assert.equal(made.read(rubbish, "x"), undefined);

@@ -20,7 +20,7 @@ test("the script of the API reference is read by one thread, however many ask fo
   }
 });
 
-test("whatever the plain pages of the reference, and the page for machines, point at is there", async () => {
+test("everything that the reference's plain pages and the page for machines link to is there", async () => {
   const app = fastify();
   serveDocs(app, { version: "0.0.0" });
   const page = async (url: string) => {

@@ -20,7 +20,7 @@ test("an address may fail 20 times at once, then is told how long to wait", () =
   assert.equal(failures.count("192.0.2.1"), 3);
 });
 
-test("whoever waits as long as told is let through", () => {
+test("an address that waits as long as told is let through", () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 100 }), fc.nat(50), (perMinute, extra) => {
       const clock = manualClock();
@@ -63,7 +63,7 @@ test("addresses of one /64 share an allowance, and an IPv4 address in IPv6 form 
   assert.notEqual(failures.count("192.0.2.1"), undefined);
 });
 
-test("memory is bounded: of ten thousand strangers the longest unseen is forgotten", () => {
+test("memory is bounded: past ten thousand addresses the longest unseen is forgotten", () => {
   const failures = failedAuthentications(1, manualClock());
   assert.equal(failures.count("first"), undefined);
   assert.notEqual(failures.count("first"), undefined);

@@ -21,14 +21,14 @@ test("a name with a few letters wrong, missing or swapped finds the one that was
   }
 });
 
-test("what other services call the same thing is known, where it fits", () => {
+test("other services' names for the same thing are known, if they fit", () => {
   assert.equal(nearestField("to", KNOWN), "recipient");
   assert.equal(nearestField("from", KNOWN), "sender");
   assert.equal(nearestField("body", KNOWN), "text");
   assert.equal(nearestField("to", ["messages"]), undefined);
 });
 
-test("a name that is near to none finds none", () => {
+test("a name that is near to no other finds none", () => {
   for (const given of [
     "",
     "zzzzzzzz",
@@ -41,7 +41,7 @@ test("a name that is near to none finds none", () => {
   }
 });
 
-test("any name has an answer, which is one of the known or none", () => {
+test("any name gets an answer, which is one of the known names or none", () => {
   fc.assert(
     fc.property(fc.string({ maxLength: 200 }), fc.array(fc.string()), (given, known) => {
       const found = nearestField(given, known);

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { Page } from "#platform";
 import { pager } from "./pager.ts";
 
-test("a page on which nothing was found leads on from where the look ended, and back to where it began", async () => {
+test("a page that found nothing leads on from where the look ended, and back to where it began", async () => {
   const [first, looked] = [2, 1].map((n) => `01900000-0000-7000-8000-00000000000${n}`);
   const asked: Page["position"][] = [];
   const { list } = pager(Buffer.alloc(32));

@@ -12,14 +12,14 @@ const schema = Type.Object({
 });
 const read = (raw: Record<string, unknown>) => readQuery(raw, schema);
 
-test("digits become a number where a whole number is wanted, and nowhere else", () => {
+test("digits become a number if a whole number is wanted, and nowhere else", () => {
   assert.deepEqual(read({ limit: "25", name: "25" }), { limit: 25, name: "25" });
   for (const limit of ["", "1.5", "-1", "1e3", "0x10", " 1", "1 ", "١", "9".repeat(10)]) {
     assert.deepEqual(read({ limit }), { limit }, "left for the shape check to refuse");
   }
 });
 
-test("one value becomes a list of one where a list is wanted", () => {
+test("one value becomes a list of one if a list is wanted", () => {
   assert.deepEqual(read({ status: "SENT" }), { status: ["SENT"] });
   assert.deepEqual(read({ status: ["SENT", "FAILED"] }), { status: ["SENT", "FAILED"] });
   assert.deepEqual(read({ name: ["a", "b"] }), { name: ["a", "b"] });
@@ -32,7 +32,7 @@ test("the plus of a zone, which a query turns into a space, is put back", () => 
   assert.deepEqual(read({ name: "a 02:00" }), { name: "a 02:00" });
 });
 
-test("names are kept as they are, also those that an object knows by itself", () => {
+test("names are kept as they are, even those that every object has", () => {
   const raw = JSON.parse('{"__proto__":"a","constructor":"b","toString":"c"}') as object;
 
   const values = read({ ...raw, ...Object.fromEntries([["__proto__", "a"]]) });
@@ -50,7 +50,7 @@ test("nothing is lost or added, whatever is given", () => {
   );
 });
 
-test("of parameters that cannot be decoded the first hundred are named", () => {
+test("if parameters cannot be decoded, the first hundred of them are named", () => {
   const names = Array.from({ length: 200 }, (_, n) => `%z${n}`);
 
   assert.deepEqual(undecodable(`/v1/messages?${names.join("&")}`), names.slice(0, 100));

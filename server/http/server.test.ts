@@ -46,7 +46,7 @@ test("a stop waits for the request under way, and not for its client to close th
   await closed;
 });
 
-test("what was sent before a stop is answered, though it was not read yet", async () => {
+test("a request sent before a stop is answered, even if it was not read yet", async () => {
   const { app, port, answer } = await startSlow();
   answer("done");
   const sockets = Array.from({ length: 20 }, () => connect(port, "127.0.0.1"));
@@ -78,7 +78,7 @@ test("a stop waits ten seconds for a client that does not read its answer, and t
   await closed;
 });
 
-test("a client that has closed its side gets its answer", async () => {
+test("a client that has closed its side still gets its answer", async () => {
   const { app, port, asked, answer } = await startSlow();
   const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
   const [[peer]] = (await Promise.all([
@@ -94,7 +94,7 @@ test("a client that has closed its side gets its answer", async () => {
   await app.close();
 });
 
-test("a client that asked for a way to elsewhere, and does not hang up, keeps no stop waiting", async () => {
+test("a client that sent CONNECT and does not hang up does not hold up a stop", async () => {
   const { app, port } = await startSlow();
   const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
   socket.write(ELSEWHERE);
@@ -105,7 +105,7 @@ test("a client that asked for a way to elsewhere, and does not hang up, keeps no
   socket.destroy();
 });
 
-test("a connection has so many requests under way, and what is sent beyond them is not begun", async () => {
+test("a connection has a limited number of requests under way, and those beyond it are not begun", async () => {
   const { app, port, asked, begun, answer } = await startSlow();
   const socket = connect(port, "127.0.0.1");
   socket.end(REQUEST.repeat(1_000));
@@ -124,7 +124,7 @@ for (const [next, status] of [
   ["rubbish\r\n\r\n", 400],
   [ELSEWHERE, 405],
 ] as const) {
-  test(`a request under way gets its own answer, and the ${status} of what came behind it follows`, async () => {
+  test(`a request under way gets its own answer, followed by the ${status} for what came behind it`, async () => {
     const { app, port, asked, answer } = await startSlow();
     const socket = connect(port, "127.0.0.1");
     const refused = once(app.server, status === 400 ? "clientError" : "connect");
@@ -141,7 +141,7 @@ for (const [next, status] of [
   });
 }
 
-test("an answer that is streamed is given whole, also where its client then asks for a way to elsewhere", async () => {
+test("a streamed answer is sent whole, even if its client then sends CONNECT", async () => {
   const piece = Buffer.alloc(65_536, "a");
   const app = bareServer();
   app.get("/slow", async (_request, reply) =>
@@ -163,7 +163,7 @@ for (const [when, isLater] of [
   ["with it", false],
   ["once it was refused", true],
 ] as const) {
-  test(`a request that is refused early has one answer, though what comes ${when} cannot be parsed`, async () => {
+  test(`a request refused early gets one answer, even if what comes ${when} cannot be parsed`, async () => {
     const { app, port, asked, answer } = await startSlow();
     const socket = connect(port, "127.0.0.1");
     const noticed = once(app.server, "clientError");
@@ -186,7 +186,7 @@ for (const [when, isLater] of [
   });
 }
 
-test("a connection goes on however many requests it has had, one after the other", async () => {
+test("a connection goes on however many requests it has had one after the other", async () => {
   const { app, port, answer } = await startSlow();
   answer("done");
   const socket = connect(port, "127.0.0.1");
@@ -200,7 +200,7 @@ test("a connection goes on however many requests it has had, one after the other
   await app.close();
 });
 
-test("a client that takes nothing of its answer is cut off when its time is up", async () => {
+test("a client that reads nothing of its answer is cut off when its time is up", async () => {
   const clock = manualClock();
   const { app, port, asked, answer } = await startSlow(clock);
   const accepted = once(app.server, "connection") as Promise<[Socket]>;

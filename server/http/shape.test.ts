@@ -10,12 +10,12 @@ const check = shapeCheck(NewMessage, "body");
 const told = (value: unknown) =>
   Object.fromEntries(check(value).map(({ field, message }) => [String(field), message]));
 
-test("a body of the right shape is not found fault with", () => {
+test("a body of the right shape has no faults", () => {
   assert.deepEqual(check({ recipient: "1", text: "x" }), []);
   assert.deepEqual(check({ recipient: "1", text: "x", sender: null, metadata: { a: "b" } }), []);
 });
 
-test("each kind of fault is said in words that name the field", () => {
+test("each kind of fault is described in words that name the field", () => {
   assert.deepEqual(
     told({
       recipient: 5,
@@ -42,7 +42,7 @@ test("each kind of fault is said in words that name the field", () => {
   );
 });
 
-test("a pattern is told by what its description says of it", () => {
+test("a mismatch of a pattern is explained by the pattern's description", () => {
   const query = shapeCheck(operations.listMessages.query, "query");
 
   assert.deepEqual(
@@ -51,7 +51,7 @@ test("a pattern is told by what its description says of it", () => {
   );
 });
 
-test("a body that is no object is told as the body", () => {
+test("a body that is no object is reported as the body", () => {
   for (const value of [null, [], "x", 5, true]) {
     assert.deepEqual(told(value), { null: "The body must be an object." });
   }
@@ -65,7 +65,7 @@ test("a list of values in one query parameter is told as the parameter repeated"
   );
 });
 
-test("fields of a list are named by their place, parameters by their name alone", () => {
+test("fields in a list are named by their place, parameters by their name alone", () => {
   const batch = shapeCheck(NewBatch, "body")({ messages: [{}, { recipient: 1, text: "x" }, 5] });
   assert.deepEqual(
     batch.map(({ field }) => field),
@@ -78,20 +78,20 @@ test("fields of a list are named by their place, parameters by their name alone"
   );
 });
 
-test("a stranger's name is repeated short and without control characters", () => {
+test("an unknown name is repeated short and without control characters", () => {
   const [detail] = check({ recipient: "1", text: "x", [`a\n\u0000\ud800${"b".repeat(200)}`]: 1 });
 
   assert.equal(detail?.field, `a???${"b".repeat(60)}`);
 });
 
-test("ten thousand faults are named and no more, however many there are", () => {
+test("at most ten thousand faults are named, however many there are", () => {
   const many = Object.fromEntries(Array.from({ length: 15_000 }, (_, n) => [`x${n}`, n]));
   assert.equal(check(many).length, 10_000);
   const messages = Array.from({ length: 1_000 }, () => many);
   assert.equal(shapeCheck(NewBatch, "body")({ messages }).length, 10_000);
 });
 
-test("what is meant by unknown fields is said of the first hundred of them", () => {
+test("the likely meaning is suggested for the first hundred unknown fields", () => {
   const unknown = Object.fromEntries(Array.from({ length: 200 }, (_, n) => [`recipien${n}`, 1]));
 
   const hints = check({ recipient: "1", text: "x", ...unknown }).map(({ message }) =>
@@ -104,7 +104,7 @@ test("what is meant by unknown fields is said of the first hundred of them", () 
 const names = fc.oneof(fc.constantFrom(...Object.keys(NewMessage.properties)), fc.string());
 const almost = fc.dictionary(names, fc.oneof(fc.string(), fc.jsonValue(), fc.constant(null)));
 
-test("something is found fault with exactly where the schema says no, whatever is given", () => {
+test("a fault is found exactly where the schema finds one, whatever is given", () => {
   const declared: Operation[] = Object.values(operations);
   const schemas = declared.flatMap(({ body, query }) => [body, query]);
   const value = fc.oneof(almost, fc.record({ messages: fc.array(almost) }), fc.jsonValue());
