@@ -57,7 +57,7 @@ test("a body that is no object is reported as the body", () => {
   }
 });
 
-test("a list of values in one query parameter is told as the parameter repeated", () => {
+test("several values in one query parameter are answered with how to repeat the parameter", () => {
   const query = shapeCheck(operations.listMessages.query, "query");
   assert.deepEqual(
     query({ status: ["SENT, DELIVERED"] }).map(({ message }) => message),
