@@ -5,7 +5,7 @@ import { testDatabase } from "../../test/support/postgres.ts";
 import { listAccounts } from "./accounts.ts";
 import { listKeys } from "./keys.ts";
 
-test("every account is listed, and every key of one, however many there are", async () => {
+test("every account and every key of an account is listed, however many there are", async () => {
   await using db = await testDatabase();
   await db.query(sql`
     insert into accounts (account_id, name, created_at)

@@ -8,7 +8,7 @@ import { bareServer } from "../../test/support/bare-server.ts";
 import { authenticator } from "./authenticator.ts";
 import { makeKey } from "./key.ts";
 
-test("who finds ten thousand keys waiting to be looked up is told to wait, not that the database is away", async () => {
+test("a request behind ten thousand waiting key lookups is told to wait, not that the database is away", async () => {
   const silent = { query: () => new Promise(() => {}) } as unknown as Database;
   const limits = { sends: 1, sendsBurst: 1, reads: 1, readsBurst: 1 };
   const keys = authenticator({ db: silent, limits, onUse: () => undefined });

@@ -22,7 +22,7 @@ test("a made key is well formed and has the published form", () => {
   }
 });
 
-test("a key with one character changed is known as damaged", () => {
+test("a key with one character changed is recognised as damaged", () => {
   fc.assert(
     fc.property(fc.nat({ max: 35 }), fc.constantFrom(..."0aZq9"), (position, character) => {
       const key = makeKey();

@@ -21,11 +21,11 @@ test("a key has a name of 1 to 60 characters", () => {
   }
 });
 
-test("an expiry lies in the future", () => {
+test("an expiry must lie in the future", () => {
   assert.equal(judgeNewKey({ ...wish, expiresAt: now }).length, 1);
   assert.deepEqual(judgeNewKey({ ...wish, expiresAt: new Date(now.getTime() + 1) }), []);
 });
 
-test("everything that is wrong with a key is said at once", () => {
+test("everything wrong with a key is reported at once", () => {
   assert.equal(judgeNewKey({ ...wish, name: "", expiresAt: now }).length, 2);
 });

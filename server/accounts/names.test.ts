@@ -14,7 +14,7 @@ const TURNING = [
   "\u2069",
 ];
 
-test("no name holds a character that turns the text after it around", () => {
+test("no name holds a character that reverses the text after it", () => {
   for (const character of TURNING) {
     assert.match(judgeName(`Ada${character}Lovelace`)[0] ?? "", /change the direction of text/);
   }
@@ -32,7 +32,7 @@ test("a name can be seen, and is one line", () => {
   assert.match(judgeName("Ada\u2028Lovelace")[0] ?? "", /control characters/);
 });
 
-test("names of any script are fine, with the marks of direction that they need", () => {
+test("names in any script are fine, with the direction marks that they need", () => {
   for (const name of ["عمر الخيام", "שלום\u200F (1)", "Acme\u200E نص", "李清照"]) {
     assert.deepEqual(judgeName(name), []);
   }

@@ -6,7 +6,7 @@ import { TEST_SECRETS as secrets } from "../../test/support/secret-key.ts";
 import { createAccount } from "./accounts.ts";
 import { findSigningSecrets, signingNow } from "./signing-secrets.ts";
 
-test("the secret before signs second, until its overlap ends", () => {
+test("the previous secret signs second, until its overlap ends", () => {
   const until = new Date("2026-11-15T09:30:00.000Z");
   const secrets = { current: "new", previous: { secret: "old", until } };
 
@@ -15,7 +15,7 @@ test("the secret before signs second, until its overlap ends", () => {
   assert.deepEqual(signingNow({ current: "new", previous: null }, until), ["new"]);
 });
 
-test("a signing secret opens for no other account, whoever copies it there", async () => {
+test("a signing secret opens for no other account, even if it is copied there", async () => {
   await using db = await testDatabase();
   const by = { actor: "test", now: systemClock.now(), secrets };
   const { accountId: own, signingSecret } = await createAccount(db, { name: "Own", ...by });
