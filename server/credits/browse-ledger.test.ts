@@ -9,7 +9,7 @@ const LOOKED_AT = 10_000;
 const REFUNDS = { kinds: ["refund"] as const, messageId: null, month: null };
 
 for (const n of [2, 3]) {
-  test(`an entry booked before statement ${n} of a look puts each other entry on one page`, async () => {
+  test(`an entry booked before statement ${n} of a look leaves every other entry on exactly one page`, async () => {
     await using api = await startApi({ credits: 0 });
     const { db, accountId } = api;
     await fillLedger(db, accountId);
@@ -25,7 +25,7 @@ for (const n of [2, 3]) {
   });
 }
 
-test("a look that found more than a page while it ended sends the next page behind what is shown", async () => {
+test("if a look ends with more than a page, the next page continues behind what is shown", async () => {
   await using api = await startApi({ credits: 0 });
   const { db, accountId } = api;
   await fillLedger(db, accountId);
