@@ -5,7 +5,7 @@ import { DAY_MS, sql } from "#platform";
 import { testDatabase } from "../../test/support/postgres.ts";
 import { readRate } from "./credit-handlers.ts";
 
-test("use per day is the mean of the last seven days, or of the account's life where that is shorter, but a day at least", async () => {
+test("use per day is the mean of the last seven days, or of a younger account's life, but of at least a day", async () => {
   await using db = await testDatabase();
   const accountId = randomUUID();
   const now = new Date();

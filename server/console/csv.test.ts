@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { csvLine } from "./csv.ts";
 
-test("a text that a spreadsheet would run is made harmless, a negative number is not touched", () => {
+test("a text that a spreadsheet would run is made harmless, and a negative number is left as it is", () => {
   for (const text of [
     "=1+1",
     "+49",

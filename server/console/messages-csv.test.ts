@@ -9,7 +9,7 @@ import { messagesCsv } from "./messages-csv.ts";
 
 const NOBODYS = { ...NO_MESSAGE_FILTER, sender: "zzz" };
 
-test("an export holds all that fits; one that nothing fits looks no further once its reader has gone", async () => {
+test("an export holds every match; without a match it looks no further once its reader has gone", async () => {
   await using api = await startApi();
   const { db, accountId } = api;
   await db.query(sql`

@@ -13,7 +13,7 @@ async function* linesUntil(failure: number, ended: string[] = []) {
   }
 }
 
-test("a file whose first line fails is refused; of one that breaks off later the failure is told", async () => {
+test("a file whose first line fails is refused; a failure later in the file is reported", async () => {
   const told: string[] = [];
   const tell = (error: unknown) => void told.push(String(error));
 
@@ -24,7 +24,7 @@ test("a file whose first line fails is refused; of one that breaks off later the
   assert.deepEqual(told, ["Error: line 3"]);
 });
 
-test("a whole file comes whole, and a reader who goes ends the reading", async () => {
+test("a whole file is read to its end, and a reader who leaves ends the reading", async () => {
   const [told, ended]: [unknown[], string[]] = [[], []];
   const tell = (error: unknown) => void told.push(error);
 

@@ -7,7 +7,7 @@ import { beginSecondFactor, resealSecondFactors, switchOnSecondFactor } from "./
 import { codeOf } from "./sign-in/totp.ts";
 import { findUser, insertUser } from "./users.ts";
 
-test("the seed of a second factor opens for no other user, whoever copies it there", async () => {
+test("the seed of a second factor opens for no other user, even if it is copied there", async () => {
   await using db = await testDatabase();
   const now = systemClock.now();
   const user = { name: "", passwordHash: "", isOperator: false, now };
@@ -30,7 +30,7 @@ test("the seed of a second factor opens for no other user, whoever copies it the
   assert.ok(await switchOn(own));
 });
 
-test("to seal a seed anew does not bring it back where another took its place meanwhile", async () => {
+test("resealing a seed does not bring it back if another took its place meanwhile", async () => {
   await using db = await testDatabase();
   const now = systemClock.now();
   const user = { email: "ada@example.com", name: "", passwordHash: "", isOperator: false, now };

@@ -110,7 +110,7 @@ test("under /console and /v1 an unknown path is an error, and other methods neve
   assert.equal((await site.get("/healthz")).json().status, "ok");
 });
 
-test("an unknown path is an error, which a browser is shown as a page", async () => {
+test("an unknown path is an error, shown to a browser as a page", async () => {
   await using site = await startSite();
 
   for (const path of ["/nope", "/v2/messages", "/v1x", "/.env", "/robots.txt"]) {
@@ -126,7 +126,7 @@ test("an unknown path is an error, which a browser is shown as a page", async ()
   assert.match(shown.body, /<div id="root">/);
 });
 
-test("pages that could not be built are said to be missing, and built again soon after", async () => {
+test("pages that could not be built are reported missing, and built again soon after", async () => {
   const clock = manualClock();
   await using site = await startSite({ clock, failures: 1 });
 
@@ -156,7 +156,7 @@ test("the addresses that get the page are those that the dashboard has", async (
   assert.deepEqual(new Set([...declared].map(([, first]) => first)), PAGES);
 });
 
-test("a file is read once, and what was read is shared by all who ask for it", async () => {
+test("a file is read once, and shared by all who ask for it", async () => {
   await using site = await startSite();
   await site.get("/assets/main-Ab3d.js");
   await writeFile(join(site.folder, "assets", "main-Ab3d.js"), "console.log('b')");
@@ -164,7 +164,7 @@ test("a file is read once, and what was read is shared by all who ask for it", a
   assert.equal((await site.get("/assets/main-Ab3d.js")).body, SCRIPT);
 });
 
-test("a file that could not be read is read when it is asked for again", async () => {
+test("a file that could not be read is read again when it is next asked for", async () => {
   await using site = await startSite();
   await site.get("/");
   await rm(join(site.folder, "favicon.svg"));

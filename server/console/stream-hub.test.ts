@@ -11,7 +11,7 @@ import { streamHub } from "./stream-hub.ts";
 const shared = await startConsole();
 after(() => shared[Symbol.asyncDispose]());
 
-test("a stream that opens while others are asked whether they may go on is not ended", async () => {
+test("a stream that opens while the others' permission is being checked is not ended", async () => {
   const console = await shared.another();
   const { db, accountId } = console;
   const [first, second] = [await newSession(console), await newSession(console)];
@@ -38,7 +38,7 @@ test("a stream that opens while others are asked whether they may go on is not e
   assert.deepEqual(ended, []);
 });
 
-test("a stream ends where its reader has another role by now, or is no operator, whatever else they watch", async () => {
+test("a stream ends if its reader's role has changed or they are no operator, whatever else they watch", async () => {
   const console = await shared.another();
   const { db, accountId } = console;
   const sessionId = await newSession(console);
@@ -84,7 +84,7 @@ test("a stream that opens when the server closes is ended at once", async () => 
   assert.ok(isEnded);
 });
 
-test("a person has twenty streams at most, however many sessions", async () => {
+test("a person has at most twenty streams, however many sessions", async () => {
   const console = await shared.another();
   const { db, accountId } = console;
   const hub = streamHub({ db, clock: systemClock, operatorNews: async () => [] });
@@ -101,7 +101,7 @@ test("a person has twenty streams at most, however many sessions", async () => {
   await open("another", "theirs");
 });
 
-test("who comes back to an account that nobody watched in between reads everything", async () => {
+test("a reader who returns to an account that nobody watched in between is told to read everything", async () => {
   const console = await shared.another();
   const { db, accountId } = console;
   const sessionId = await newSession(console);
@@ -123,7 +123,7 @@ test("who comes back to an account that nobody watched in between reads everythi
   assert.deepEqual(told, ['data: {"type":"all"}']);
 });
 
-test("every 15 s each stream says, by a comment and as an event that pages can hear, that it is there", async () => {
+test("every 15 s each stream sends a beat, as a comment and as an event that pages can hear", async () => {
   const console = await shared.another();
   const { db, accountId } = console;
   const sessionId = await newSession(console);
@@ -148,7 +148,7 @@ test("every 15 s each stream says, by a comment and as an event that pages can h
   assert.equal(await beats(), 1);
 });
 
-test("a reader who is gone without a word is noticed at the next beat, though there is nothing to tell", async () => {
+test("a reader who left silently is noticed at the next beat, even if there is nothing to tell", async () => {
   const console = await shared.another();
   const { db, accountId } = console;
   const sessionId = await newSession(console);
@@ -220,7 +220,7 @@ async function quietHub(console: TestAccount, through: Database = console.db) {
 const ALL = 'data: {"type":"all"}';
 const key = (id: string) => `data: {"type":"key","id":"${id}"}`;
 
-test("while somebody's transaction runs on, others' changes are told; its own when it ends, however old", async () => {
+test("a long transaction does not hold up others' changes; its own are told when it ends, however old", async () => {
   const console = await shared.another();
   const { db } = console;
   const { clock, pass, open, change, readsAll } = await quietHub(console);
@@ -254,7 +254,7 @@ test("while somebody's transaction runs on, others' changes are told; its own wh
   await readsAll(second);
 });
 
-test("what was seen a minute ago is forgotten; a node that saw nothing for so long tells to read all", async () => {
+test("changes seen a minute ago are forgotten; a node that saw nothing for that long says to read all", async () => {
   const console = await shared.another();
   const { db, accountId } = console;
   const { clock, pass, open, change, readsAll } = await quietHub(console);
@@ -275,7 +275,7 @@ test("what was seen a minute ago is forgotten; a node that saw nothing for so lo
   assert.deepEqual(await kept(), [{ ids: ["young"] }]);
 });
 
-test("after a crash of the database, which forgets who watches, all are told to read anew", async () => {
+test("after a crash of the database, which forgets its watchers, all are told to read anew", async () => {
   await using console = await startConsole();
   const { db } = console;
   let isAway = false;
@@ -298,7 +298,7 @@ test("after a crash of the database, which forgets who watches, all are told to 
   assert.deepEqual(told(), [`id ${key("later")}`]);
 });
 
-test("a look that fails for one who comes back is told to the others all the same", async () => {
+test("if the look for a returning reader fails, the others are still told of its changes", async () => {
   const console = await shared.another();
   const { db } = console;
   let isFailing = false;

@@ -4,7 +4,7 @@ import { isOwnOrigin } from "./origin.ts";
 
 const OWN = "https://sms.example.com";
 
-test("a write is ours when the browser says same-origin, or else when Origin is our address", () => {
+test("a write is ours if the browser says same-origin, or else if Origin is our address", () => {
   const cases: [Record<string, string>, boolean][] = [
     [{ "sec-fetch-site": "same-origin" }, true],
     [{ "sec-fetch-site": "same-origin", origin: "https://evil.example" }, true],
@@ -21,6 +21,6 @@ test("a write is ours when the browser says same-origin, or else when Origin is 
     assert.equal(isOwnOrigin(headers, OWN), expected, JSON.stringify(headers));
 });
 
-test("a path behind the public address does not count", () => {
+test("a path in the public address does not count", () => {
   assert.equal(isOwnOrigin({ origin: OWN }, `${OWN}/posthorn`), true);
 });

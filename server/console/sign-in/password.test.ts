@@ -18,7 +18,7 @@ test("the same password written with other code points is the same password", as
   assert.equal(await verify("cafe\u0301 au lait 12", stored), true);
 });
 
-test("an unknown user costs one hash, as a known one does", async () => {
+test("an unknown user costs one hash, like a known one", async () => {
   const derived: number[] = [];
   const { hash, verify } = passwords((password, _salt, { memory }) => {
     derived.push(memory);
@@ -33,7 +33,7 @@ test("an unknown user costs one hash, as a known one does", async () => {
   assert.deepEqual(derived, [19_456, 19_456]);
 });
 
-test("two are hashed at once, twenty wait, and the next is turned away", async () => {
+test("two passwords are hashed at once, twenty wait, and the next is turned away", async () => {
   let running = 0;
   let most = 0;
   const open: (() => void)[] = [];
@@ -64,14 +64,14 @@ test("two are hashed at once, twenty wait, and the next is turned away", async (
   assert.equal(most, 2);
 });
 
-test("a hash with weaker parameters is known as out of date", async () => {
+test("a hash with weaker parameters is recognised as out of date", async () => {
   const stored = await passwords().hash("correct horse battery");
 
   assert.equal(isOutdated(stored), false);
   assert.equal(isOutdated(stored.replace("t=2", "t=1")), true);
 });
 
-test("a new password has 12 to 128 characters and is not one that everybody tries", () => {
+test("a new password has 12 to 128 characters and is not a common one", () => {
   const judge = (password: string) =>
     judgePassword(password, "ada.lovelace@example.com").length === 0;
 

@@ -5,14 +5,14 @@ import { sessionCookie } from "./session-cookie.ts";
 const key = Buffer.alloc(32, 1);
 const valueOf = (header: string) => header.split(";")[0] ?? "";
 
-test("what was issued is read back, beside other cookies", () => {
+test("an issued cookie is read back, even beside other cookies", () => {
   const cookie = sessionCookie({ key, isSecure: false });
   const { header, tokenHash } = cookie.issue();
 
   assert.deepEqual(cookie.read(`theme=dark; ${valueOf(header)}; x=1`), tokenHash);
 });
 
-test("a cookie that was changed or signed with another key is no session", () => {
+test("a cookie that was changed, or signed with another key, is no session", () => {
   const cookie = sessionCookie({ key, isSecure: false });
   const [name = "", value = ""] = valueOf(cookie.issue().header).split("=");
   const changed = Buffer.from(value, "base64url");

@@ -17,7 +17,7 @@ test("codes are those of RFC 6238", () => {
   for (const [seconds, code] of vectors) assert.equal(codeOf(RFC_SEED, at(seconds)), code);
 });
 
-test("a code holds one step before and after its own, and no longer", () => {
+test("a code is valid for one step before and after its own, and no longer", () => {
   const seed = makeSeed();
   const code = codeOf(seed, at(3_000));
   const isAccepted = (seconds: number) =>
@@ -32,7 +32,7 @@ test("a code holds one step before and after its own, and no longer", () => {
   ]);
 });
 
-test("a code that was accepted is not accepted again, nor is an earlier one", () => {
+test("an accepted code is not accepted again, nor is an earlier one", () => {
   const seed = makeSeed();
   const now = at(9_000);
   const lastStep = acceptedStep(codeOf(seed, now), { seed, lastStep: 0, now });
@@ -43,7 +43,7 @@ test("a code that was accepted is not accepted again, nor is an earlier one", ()
   assert.equal(acceptedStep(codeOf(seed, at(9_030)), { seed, lastStep, now }), 301);
 });
 
-test("what is not six digits is no code", () => {
+test("anything but six digits is no code", () => {
   for (const code of ["", "12345", "1234567", "12345a", "１２３４５６"])
     assert.equal(acceptedStep(code, { seed: RFC_SEED, lastStep: 0, now: at(59) }), undefined);
 });

@@ -4,7 +4,7 @@ import { DAY_MS } from "#platform";
 import { testDatabase } from "../../../test/support/postgres.ts";
 import { takeTry } from "./tries.ts";
 
-test("wrong guesses count until a day has passed without one, and then begin anew", async () => {
+test("wrong guesses count until a day has passed without one, and then start afresh", async () => {
   await using db = await testDatabase();
   const began = new Date();
   const after = (ms: number) => new Date(began.getTime() + ms);

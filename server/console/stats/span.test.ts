@@ -10,7 +10,7 @@ function span(asked: Parameters<typeof spanOf>[0], now = NOW): Span {
   return found;
 }
 
-test("a range is the last so many buckets, the one that is not over yet included", () => {
+test("a range consists of its last buckets, including the one that is not over yet", () => {
   const minutes = span({ range: "15m" });
   assert.equal(minutes.starts.length, 15);
   assert.equal(minutes.from.toISOString(), "2026-11-15T09:16:00.000Z");
@@ -56,7 +56,7 @@ test("a day on which the clocks change has 23 or 25 hours", () => {
   );
 });
 
-test("the span before has as many buckets, and ends where this one begins or after it has lasted as long", () => {
+test("the previous span has as many buckets, and ends where this one begins or once it has lasted as long", () => {
   for (const range of ["15m", "1h", "24h", "7d", "30d"] as const) {
     const now = span({ range, zone: "Europe/Paris" });
     const whole = spanBefore(now, now.to);
@@ -68,7 +68,7 @@ test("the span before has as many buckets, and ends where this one begins or aft
   }
 });
 
-test("minutes that are not kept any more are compared by quarters", () => {
+test("minutes that are no longer kept are compared by quarters", () => {
   const from = new Date(NOW.getTime() - 46 * 3_600_000);
   const to = new Date(from.getTime() + 3 * 3_600_000);
   const now = span({ range: "custom", from, to });
@@ -80,7 +80,7 @@ function lasted(from: Date, to: Date): number {
   return to.getTime() - from.getTime();
 }
 
-test("a custom range takes buckets that suit its length, and minutes only while they are kept", () => {
+test("a custom range gets buckets that suit its length, with minutes only while they are kept", () => {
   const custom = (from: string, to: string) =>
     span({ range: "custom", from: new Date(from), to: new Date(to) }).bucket;
 
@@ -90,7 +90,7 @@ test("a custom range takes buckets that suit its length, and minutes only while 
   assert.equal(custom("2026-10-01T00:00:00Z", "2026-11-02T00:00:00Z"), "day");
 });
 
-test("what cannot be a range is refused in words", () => {
+test("an impossible range is refused in words", () => {
   for (const asked of [
     { zone: "Mars/Olympus" },
     { zone: "+05:30" },

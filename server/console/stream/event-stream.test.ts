@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { bareServer } from "../../../test/support/bare-server.ts";
 import { openEventStream } from "./event-stream.ts";
 
-test("a stream ends with the browser's side of its connection, and not with the next thing told", async () => {
+test("a stream ends when the browser closes its side, not only at the next event", async () => {
   const app = bareServer();
   const closed = Promise.withResolvers<void>();
   app.get("/stream", (request, reply) =>

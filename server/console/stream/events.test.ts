@@ -39,7 +39,7 @@ test("more than 200 messages at once are told without their ids", () => {
   assert.deepEqual(events, [{ type: "messages" }, { type: "key", id: "k1" }, { type: "credits" }]);
 });
 
-test("only the last event of a batch moves the place to come back to", () => {
+test("only the last event of a batch moves the place to resume from", () => {
   const text = writeEvents([{ type: "key", id: "k1" }, { type: "credits" }], "7.9");
 
   assert.equal(text, 'data: {"type":"key","id":"k1"}\n\nid: 7.9\ndata: {"type":"credits"}\n\n');
