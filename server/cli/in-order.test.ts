@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { inOrderPerMessage } from "./in-order.ts";
 
-test("work of one message runs in order, of others beside it, never more than 32 at once", async () => {
+test("work of one message runs in order, that of others in parallel, never more than 32 at once", async () => {
   const messages = fc.array(fc.integer({ min: 0, max: 40 }), { maxLength: 120 });
   await fc.assert(
     fc.asyncProperty(messages, fc.scheduler(), async (added, scheduler) => {

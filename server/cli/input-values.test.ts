@@ -12,7 +12,7 @@ import {
 
 const NOW = new Date("2026-11-15T09:30:00.000Z");
 
-test("a moment is an ISO time or a distance, whose direction the command knows", () => {
+test("a moment is an ISO time or a distance, whose direction depends on the command", () => {
   const after = momentAfter(moment("90d"), NOW);
   const before = momentBefore(moment("24h"), NOW);
 

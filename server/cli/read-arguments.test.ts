@@ -25,7 +25,7 @@ const sample = command({
   run: () => Promise.resolve(undefined),
 });
 
-test("an option that a flag stands against is needed without the flag, and refused with it", () => {
+test("an option that a flag replaces is needed without the flag, and refused with it", () => {
   const options = {
     smpp: unless("simulator", required("HOST", text, "A host.")),
     simulator: flag("Simulate."),
@@ -73,7 +73,7 @@ test("arguments and options are read by their names, in any order", () => {
   });
 });
 
-test("everything that is wrong is named at once, with the likely meaning", () => {
+test("everything wrong is reported at once, with the likely meaning", () => {
   const read = readArguments(sample, ["x", "--acount", "A", "--credits", "9", "--watch=yes"]);
 
   assert.deepEqual(read, {
@@ -89,7 +89,7 @@ test("everything that is wrong is named at once, with the likely meaning", () =>
   });
 });
 
-test("a number below zero is judged as the argument that it is meant for, and not as an option", () => {
+test("a negative number is read as the argument that it is meant for, and not as an option", () => {
   const charging = {
     ...sample,
     arguments: { credits: required("CREDITS", wholeNumber(-20, 5), "Credits.") },
@@ -103,19 +103,19 @@ test("a number below zero is judged as the argument that it is meant for, and no
   assert.partialDeepStrictEqual(readArguments(charging, ["-12"]), { given: { credits: -12 } });
 });
 
-test("an option that swallowed the next one is known to lack its value", () => {
+test("an option that swallowed the next one is reported as lacking its value", () => {
   const read = readArguments(sample, ["49", "one", "--account", "--credits", "3"]);
 
   assert.deepEqual(read, { outcome: "wrong", faults: ["--account needs a value: --account ID."] });
 });
 
-test("an option given twice is refused unless it may be", () => {
+test("an option given twice is refused unless it may be repeated", () => {
   const read = readArguments(sample, ["49", "one", "--account", "A", "--account", "B"]);
 
   assert.deepEqual(read, { outcome: "wrong", faults: ["--account is given twice."] });
 });
 
-test("what follows -- is taken as it is", () => {
+test("arguments after -- are taken as they are", () => {
   const read = readArguments(sample, ["--account", "A", "--", "49", "--watch"]);
 
   assert.ok(read.outcome === "read");

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { facts, table } from "./table.ts";
 
-test("columns are aligned, and what is absent is a dash", () => {
+test("columns are aligned, and an absent value is a dash", () => {
   const shown = table(
     ["NAME", "N"],
     [
@@ -14,10 +14,10 @@ test("columns are aligned, and what is absent is a dash", () => {
   assert.equal(shown, "NAME    N\né       1\nlonger  –");
 });
 
-test("no rows are said in a word", () => {
+test("an empty table is said in a word", () => {
   assert.equal(table(["NAME"], []), "None.");
 });
 
-test("what others wrote cannot steer the terminal", () => {
+test("text written by others cannot steer the terminal", () => {
   assert.equal(facts({ name: "a\u001B[2Jb" }), "name  a\uFFFD[2Jb");
 });

@@ -10,7 +10,7 @@ function keyboard() {
   return { input: Object.assign(new PassThrough(), { isTTY: true, setRawMode }), raw };
 }
 
-test("what is typed at a keyboard is one line, shown by nobody", async () => {
+test("input from a keyboard is one line, and is not echoed", async () => {
   const { input, raw } = keyboard();
   const [output, errors] = [new PassThrough(), new PassThrough()];
   let shown = "";
@@ -29,7 +29,7 @@ test("what is typed at a keyboard is one line, shown by nobody", async () => {
   assert.equal(shown, "Type it, then press Enter (it is not shown): \n");
 });
 
-test("who stops instead of typing is not taken for one who typed nothing", async () => {
+test("stopping instead of typing is not taken for typing nothing", async () => {
   const { input, raw } = keyboard();
   const streams = { input, output: new PassThrough(), errors: new PassThrough() };
   const reading = terminalOn(streams, false).readSecret();
@@ -61,7 +61,7 @@ test("a file that is no password is refused in a sentence", async () => {
   await assert.rejects(reading, /^CommandFailure: Standard input is too long for a password/);
 });
 
-test("what is said cannot steer the terminal, whoever wrote it", () => {
+test("printed text cannot steer the terminal, whoever wrote it", () => {
   const { streams, terminal } = file();
 
   terminal.say("refused: \u001B[2J\u009B31m\rred\nnext");
@@ -69,7 +69,7 @@ test("what is said cannot steer the terminal, whoever wrote it", () => {
   assert.equal(streams.errors.read().toString(), "refused: \uFFFD[2J\uFFFD31m\uFFFDred\nnext\n");
 });
 
-test("JSON cannot steer the terminal either, and means what it meant", () => {
+test("JSON cannot steer the terminal either, and keeps its meaning", () => {
   const { streams, terminal } = file();
   const everything = String.fromCharCode(...Array.from({ length: 0x300 }, (_, n) => n));
 

@@ -45,7 +45,7 @@ const receipt: HistoryEntry = {
   applied: true,
 };
 
-test("every status is told in its place, also one that came and went between two looks", () => {
+test("every status is told in its place, even one that came and went between two looks", () => {
   assert.deepEqual(storyOf(message, [submission, receipt]), [
     `${at(0)}  QUEUED`,
     `${at(2)}    segment 1 to acme: accepted`,

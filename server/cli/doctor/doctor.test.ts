@@ -34,7 +34,7 @@ test("standbys that all lag behind are a warning; one that commits wait for is f
   assert.deepEqual([alone.state, together.state], ["warning", "ok"]);
 });
 
-test("a standby that the role may not look at is not called asynchronous", async () => {
+test("a standby that the role may not inspect is not called asynchronous", async () => {
   const found = await checkStandbys(answering({ name: "b", sync_state: null }));
 
   assert.doesNotMatch(found.message, /asynchronous/);
@@ -81,7 +81,7 @@ test("secrets that others may read are a fault, with the command that closes the
   }
 });
 
-test("a folder that cannot be seen is not taken for one that is not there", async () => {
+test("a folder that cannot be seen is not taken for a missing one", async () => {
   const dataDir = join(import.meta.filename, "data");
 
   await assert.rejects(checkPermissions({ dataDir }), /cannot be seen \(ENOTDIR\)/);
@@ -95,7 +95,7 @@ test("a service that does not answer is a warning, not the end", async () => {
   assert.match(found.fix ?? "", /npm start.* PORT/);
 });
 
-test("a service whose dashboard is not built is a warning that says how to build it", async () => {
+test("a service whose dashboard is not built is a warning, with how to build it", async () => {
   const service = createServer((request, response) =>
     response.writeHead(request.url === "/" ? 503 : 200).end(),
   ).listen(0, "127.0.0.1");

@@ -28,7 +28,7 @@ const RUN_FOR_REAL = {
   databaseUrl: new Secret("postgres://db/posthorn"),
 };
 
-test("an installation to try things out, and one behind TLS, are both fine", () => {
+test("a trial installation and one behind TLS are both fine", () => {
   for (const settings of [HOME, RUN_FOR_REAL]) {
     const findings = checkExposure(settings).filter(({ state }) => state !== "ok");
     assert.deepEqual(findings, []);
@@ -143,7 +143,7 @@ for (const [what, name, server] of [
   });
 }
 
-test("a database that is set right for its nodes is fine", async () => {
+test("a database with the right settings for its nodes is fine", async () => {
   const server = { ...SERVER, log_min_duration: 250, log_parameters: 0 };
 
   const found = await checkServerSettings(answering(server), { nodes: 3 });
@@ -151,7 +151,7 @@ test("a database that is set right for its nodes is fine", async () => {
   assert.ok(found.every(({ state }) => state === "ok"));
 });
 
-test("partitions that end are a fault, rows outside them a warning", async () => {
+test("partitions that run out are a fault, rows outside them a warning", async () => {
   const now = systemClock.now().getTime();
   const far = { parent: "messages", until: new Date(now + 40 * 86_400_000), has_strays: false };
   const stateWith = async (table: object) =>
@@ -163,7 +163,7 @@ test("partitions that end are a fault, rows outside them a warning", async () =>
   assert.equal(await stateWith({ until: null }), "fault");
 });
 
-test("webhooks that wait though nobody delivers them are found", async () => {
+test("webhooks that wait while nobody delivers them are found", async () => {
   const oldest = new Date(systemClock.now().getTime() - 600_000);
 
   const late = await checkWebhooks(answering({ waiting: 3, oldestDueAt: oldest }), systemClock);
