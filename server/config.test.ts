@@ -73,11 +73,11 @@ test("what the environment gives is taken as it means", () => {
   assert.equal(config.webhookShowPrivateAnswers, true);
 });
 
-test("WEBHOOK_ALLOW_CIDRS set to nothing allows nothing, which is not the same as leaving it out", () => {
+test("WEBHOOK_ALLOW_CIDRS set to nothing allows nothing, unlike leaving it out", () => {
   assert.deepEqual(read({ WEBHOOK_ALLOW_CIDRS: "" }).webhookAllowCidrs, []);
 });
 
-test("a password of the database may hold a % that stands for itself, as the driver takes it", () => {
+test("a database password may hold a literal %, as the driver takes it", () => {
   const url = "postgres://u:50%off@host/posthorn";
 
   assert.equal(read({ DATABASE_URL: url }).databaseUrl?.reveal(), url);
@@ -153,7 +153,7 @@ test("an address range is an address with at most its own number of bits", () =>
   }
 });
 
-test("a range that opens no loopback, private or CGNAT address to webhooks is named", () => {
+test("a range that opens no loopback, private or CGNAT address to webhooks is reported", () => {
   const right =
     "127.0.0.0/8,::1,10.1.0.0/16,172.16.0.0/12,192.168.1.5,100.64.0.0/10,fd12::/32,fc00::/7,0.0.0.0/0,::/0,10.0.0.0/7";
   const wrong = [
@@ -173,7 +173,7 @@ test("a range that opens no loopback, private or CGNAT address to webhooks is na
   assert.ok(fault.endsWith(`, not ${wrong.join(", ")}.`), fault);
 });
 
-test("of several wrong ranges every one is named, whatever is wrong with it", () => {
+test("if several ranges are wrong every one is named, whatever is wrong with it", () => {
   const [fault = "", ...more] = faultsOf({
     WEBHOOK_ALLOW_CIDRS: "10.0.0.0/33,10.0.0.0/8,8.8.8.0/24,localhost",
   });
@@ -182,7 +182,7 @@ test("of several wrong ranges every one is named, whatever is wrong with it", ()
   assert.match(fault, /"10\.0\.0\.0\/33" is not.*"localhost" is not.*, not 8\.8\.8\.0\/24\.$/);
 });
 
-test("posthorn.toml gives what the environment does not, and its strange names are faults", () => {
+test("posthorn.toml gives what the environment does not, and unknown names in it are faults", () => {
   const own = mkdtempSync(join(folder, "toml-"));
   writeFileSync(
     join(own, "posthorn.toml"),
@@ -200,7 +200,7 @@ test("posthorn.toml gives what the environment does not, and its strange names a
   assert.match(faultsOf({}, own)[0] ?? "", /^posthorn\.toml: /);
 });
 
-test("a configuration that is printed shows no secret", () => {
+test("a printed configuration shows no secret", () => {
   const config = read({
     SECRET_KEY: Buffer.alloc(32, 3).toString("base64"),
     DATABASE_URL: "postgres://u:hunter2@host/db",
@@ -210,7 +210,7 @@ test("a configuration that is printed shows no secret", () => {
   assert.doesNotMatch(printed, /hunter2|AwMD/);
 });
 
-test("every setting is described: its name, what stands in for it, what it means", () => {
+test("every setting is described: its name, its fallback, its meaning", () => {
   const described = describeSettings();
 
   assert.equal(described.length, Object.keys(settings).length);
@@ -233,7 +233,7 @@ test("whatever the environment holds, settings are read or named as wrong", () =
   );
 });
 
-test("keeping messages for less than they may be on their way is refused", () => {
+test("keeping messages for less time than they may be under way is refused", () => {
   assert.throws(
     () => read({ RETENTION_MESSAGES_DAYS: "30" }),
     /RETENTION_MESSAGES_DAYS: must be 0, .* or at least 45/,
@@ -242,7 +242,7 @@ test("keeping messages for less than they may be on their way is refused", () =>
   assert.equal(read({}).retentionMessagesDays, 0);
 });
 
-test("settings of traces and metrics are read, and named where they are wrong", () => {
+test("settings of traces and metrics are read, and named if they are wrong", () => {
   const right = read({
     OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:4318/",
     OTEL_EXPORTER_OTLP_HEADERS: "authorization=Bearer%20abc",

@@ -39,7 +39,7 @@ test("a node names only what it serves", () => {
   assert.match(said, /Database {3}PostgreSQL at DATABASE_URL/);
 });
 
-test("the networks that the operator opens to webhooks are named, and none where none is", () => {
+test("the networks that the operator opens to webhooks are named, and nothing if there are none", () => {
   const said = (cidrs: string, isEmbedded: boolean) =>
     greeting(read({ WEBHOOK_ALLOW_CIDRS: cidrs }), { isEmbedded, publicUrl, setup: undefined });
 
@@ -52,7 +52,7 @@ test("the networks that the operator opens to webhooks are named, and none where
   }
 });
 
-test("who listens at every address is told to name the one that people use", () => {
+test("an operator whose service listens at every address is told to set PUBLIC_URL", () => {
   const said = (given: Record<string, string>) =>
     greeting(read(given), { isEmbedded: true, publicUrl, setup: undefined });
 

@@ -5,15 +5,15 @@ import { buildPages } from "./pages.ts";
 
 const built = buildPages(new AbortController().signal);
 
-test("the pages are built outside of the service, and their folder is answered", async () => {
+test("the pages are built outside the service, and their folder is returned", async () => {
   assert.ok((await readdir(await built)).includes("index.html"));
 });
 
-test("whoever serves the pages can enter their folder, whoever built them", async () => {
+test("any user can enter the folder of the pages, whoever built them", async () => {
   assert.equal((await stat(await built)).mode & 0o777, 0o755);
 });
 
-test("a service that stops does not wait for its pages", async () => {
+test("a service that stops does not wait for its pages to be built", async () => {
   const stopping = new AbortController();
 
   const pages = buildPages(stopping.signal);

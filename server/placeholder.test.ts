@@ -21,13 +21,13 @@ for (const [what, value, reason] of [
   });
 }
 
-test("a SECRET_KEY that somebody made is taken", () => {
+test("a SECRET_KEY that somebody generated is accepted", () => {
   const value = randomBytes(32).toString("base64");
 
   assert.equal(read({ SECRET_KEY: value }).secretKey?.reveal(), value);
 });
 
-test("the start is refused with an example's database password, on one host or several", () => {
+test("a start with an example's database password is refused, on one host or several", () => {
   for (const hosts of ["db", "one:5432,two:5432"]) {
     const url = `postgres://posthorn:changeme@${hosts}/posthorn`;
     assert.throws(
@@ -43,7 +43,7 @@ test("a database password that was never filled in is called a placeholder", () 
   assert.throws(() => read({ DATABASE_URL: url }), /DATABASE_URL: has a placeholder/);
 });
 
-test("the wrong value is never repeated, for it may be half right", () => {
+test("a wrong value is never repeated, because it may be half right", () => {
   const url = "postgres://posthorn:change-me@db/posthorn";
 
   assert.throws(

@@ -6,12 +6,12 @@ import { testDatabase } from "../test/support/postgres.ts";
 import { CONNECTIONS_A_NODE } from "./cli/doctor/server-settings.ts";
 import { CONNECTIONS, openPools } from "./pools.ts";
 
-test("doctor counts as many connections for a node as its pools may open", () => {
+test("doctor counts as many connections per node as its pools may open", () => {
   const opened = Object.values(CONNECTIONS).reduce((sum, connections) => sum + connections);
   assert.equal(CONNECTIONS_A_NODE, opened);
 });
 
-test("each kind of work has a connection from the start, though others take all that is left", async () => {
+test("each kind of work has a connection from the start, even if others take all that is left", async () => {
   await using db = await testDatabase();
   await using role = await limitedRole(db);
   const pools = openPools({ url: role.url, log: silentLog, metrics: createMetrics() });

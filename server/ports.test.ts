@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { eventually } from "../test/support/eventually.ts";
 import { probe } from "./ports.ts";
 
-test("who connects while a start looks whether its port is free is cut off, and holds up no start", async () => {
+test("a client that connects while a start checks its port is cut off, and does not hold up the start", async () => {
   await using held = await probe({ host: "127.0.0.1", port: 0 }, ["PORT", "HOST and PORT"]);
   await using client = connect(held.port, "127.0.0.1");
   client.resume();

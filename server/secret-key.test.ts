@@ -10,7 +10,7 @@ import { readSecretKey, requireSecretKey } from "./secret-key.ts";
 
 const configOf = (folder: string) => readConfig({ DATA_DIR: folder });
 
-test("a secret key that is there is read, and nothing is written", async () => {
+test("an existing secret key is read, and nothing is written", async () => {
   await using folder = await dataFolder();
   const made = await readSecretKey(configOf(folder.path));
   const before = await stat(folder.path);
@@ -20,7 +20,7 @@ test("a secret key that is there is read, and nothing is written", async () => {
   assert.deepEqual(await stat(folder.path), before);
 });
 
-test("a new secret key is on the disk before it has its name, and with it before it is used", async (t) => {
+test("a new secret key is on disk before it gets its name, and with that name before it is used", async (t) => {
   await using folder = await dataFolder();
   const path = join(folder.path, "secret.key");
   await using handle = await open(folder.path);
@@ -34,7 +34,7 @@ test("a new secret key is on the disk before it has its name, and with it before
   assert.deepEqual(hasName, [false, true]);
 });
 
-test("of two nodes that begin at once with keys of their own, one is refused, and whoever comes later with another", async () => {
+test("of two nodes that start at once with different keys one is refused, as is any later one with another key", async () => {
   await using db = await testDatabase();
   await using first = await dataFolder();
   await using second = await dataFolder();
@@ -71,7 +71,7 @@ for (const [title, content] of [
   });
 }
 
-test("a data folder that cannot be made is named, with what to do", async () => {
+test("a data folder that cannot be created is named, with what to do", async () => {
   await using folder = await dataFolder();
   const file = join(folder.path, "file");
   await writeFile(file, "");

@@ -8,7 +8,7 @@ import { openStorage } from "./storage.ts";
 const open = (url: string) =>
   openStorage(readConfig({ DATABASE_URL: url }), { clock: systemClock, log: silentLog });
 
-test("a database whose role or own settings give commits up to speed is refused", async () => {
+test("a database whose own or role's settings trade safe commits for speed is refused", async () => {
   await using db = await testDatabase({ isEmpty: true });
   const { pathname, href } = new URL(db.url);
   await open(href);
@@ -62,7 +62,7 @@ test("settings of a role or a database do not change what our sessions rely on",
   });
 });
 
-test("a role that may not make tables is told who must own the database", async () => {
+test("a role that may not create tables is told who must own the database", async () => {
   await using db = await testDatabase({ isEmpty: true });
   const url = new URL(db.url);
   const role = `guest_${url.pathname.slice(1)}`;
