@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { ConsoleErrors, ConsoleOperations } from "./console.ts";
 import { consoleOperations, type ConsoleOperation, type Operation, operations } from "./index.ts";
 
-test("an operation of the dashboard is open to nobody but whom this table names, and asks for proof where it says so", () => {
+test("an operation of the dashboard is open only to those in this table, and asks for proof where it says so", () => {
   const declared = Object.entries<ConsoleOperation>(consoleOperations).map(
     ([name, { access, proof }]) => [name, `${access}${proof ? " proof" : ""}`],
   );
@@ -96,7 +96,7 @@ test("an operation of the dashboard is open to nobody but whom this table names,
   });
 });
 
-test("a key needs for each operation of the API the scope that this table names", () => {
+test("each operation of the API needs a key with the scope that this table names", () => {
   const declared = Object.entries<Operation>(operations).map(([name, { scope }]) => [name, scope]);
 
   assert.deepEqual(Object.fromEntries(declared), {
@@ -111,7 +111,7 @@ test("a key needs for each operation of the API the scope that this table names"
   });
 });
 
-test("a handler compiles only with errors that its operation declares, also where those are none", () => {
+test("a handler compiles only with errors that its operation declares, even if it declares none", () => {
   const declared: ConsoleErrors<ConsoleOperations["setRoute"]> = "VERSION_CONFLICT";
   // @ts-expect-error -- It declares none of its own.
   const undeclared: ConsoleErrors<ConsoleOperations["listRoutes"]> = "VERSION_CONFLICT";

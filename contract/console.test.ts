@@ -22,14 +22,14 @@ test("every operation of the dashboard has a path of its own under /console", ()
   );
 });
 
-test("what a path names is declared as its parameters, and nothing else is", () => {
+test("the declared parameters are exactly those that the path names", () => {
   for (const [name, { path, params }] of declared) {
     const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, parameter]) => parameter);
     assert.deepEqual(Object.keys(params?.properties ?? {}), named, name);
   }
 });
 
-test("an operation inside an account needs a role there, and an operator's is the operator's alone", () => {
+test("an operation inside an account needs a role there, and one of the operator is the operator's alone", () => {
   for (const [name, { path, access }] of declared) {
     const inside = path.startsWith("/console/accounts/{accountId}");
     assert.equal(["viewer", "developer", "owner"].includes(access), inside, name);
@@ -37,7 +37,7 @@ test("an operation inside an account needs a role there, and an operator's is th
   }
 });
 
-test("every write says what the audit log says of it, and no read does", () => {
+test("every write declares what the audit log says of it, and no read does", () => {
   const silent = new Set(["readLink", "previewConsoleMessage"]);
   for (const [name, { method, audit }] of declared) {
     assert.equal(audit !== undefined, method !== "GET" && !silent.has(name), name);
@@ -51,7 +51,7 @@ test("every body refuses unknown fields", () => {
   }
 });
 
-test("every example is what its schema says, also of the API and of webhooks", () => {
+test("every example matches its schema, including those of the API and of webhooks", () => {
   const check = (name: string, schema: TSchema | undefined) => {
     for (const example of (schema as { examples?: unknown[] } | undefined)?.examples ?? []) {
       const compiled = Schema.Compile(schema as TSchema);

@@ -71,7 +71,7 @@ test("every character of the published tables has its published septets", () => 
   }
 });
 
-test("no other UTF-16 unit is taken for GSM 03.38, the escape itself least of all", () => {
+test("no other UTF-16 unit counts as GSM 03.38, least of all the escape itself", () => {
   const published = new Set([...plain, ...extended]);
   for (let unit = 0; unit <= 0xffff; unit += 1) {
     const text = String.fromCharCode(unit);
@@ -133,7 +133,7 @@ test("a pair at the boundary moves whole into the next segment", () => {
   ]);
 });
 
-test("the parts put together are the text again, and their number is the one counted", () => {
+test("the parts joined are the text again, and their number is the one counted", () => {
   fc.assert(
     fc.property(anyText, fc.constantFrom("auto", "ucs2"), (text, choice) => {
       const split = splitText(text, choice);
@@ -168,7 +168,7 @@ test("every part fits, is as full as pairs allow, and none begins or ends inside
   );
 });
 
-test("a text is one segment exactly when it fits without the header", () => {
+test("a text is one segment exactly if it fits without the header", () => {
   fc.assert(
     fc.property(anyText, (text) => {
       const { encoding, segments, units } = countSegments(text);
@@ -192,7 +192,7 @@ test("gsm7 refuses a text that does not fit and names every character with its p
   assert.equal(countSegments("😀", "gsm7").outcome, "not_gsm7");
 });
 
-test("a text is refused by each character once, at its first place, however often another comes before", () => {
+test("a refused text names each wrong character once, at its first place, however often another comes before", () => {
   const text = `${"я".repeat(5000)}ж`;
 
   assert.equal(nonGsmCharacters(text).length, 5001);
@@ -214,7 +214,7 @@ test("at most a hundred different characters are named", () => {
   assert.equal(counted.nonGsmCharacters.at(-1)?.position, 99);
 });
 
-test("ucs2 is kept where it was asked for, though gsm7 would do", () => {
+test("ucs2 is kept if it was asked for, even if gsm7 would do", () => {
   assert.partialDeepStrictEqual(splitText("a".repeat(71), "ucs2"), {
     encoding: "ucs2",
     segments: 2,
@@ -230,7 +230,7 @@ test("UCS-2 octets are UTF-16 with the high octet first", () => {
   );
 });
 
-test("GSM octets exist for a text exactly when no character is named as foreign", () => {
+test("GSM octets exist for a text exactly if no character is named as foreign", () => {
   fc.assert(
     fc.property(anyText, (text) => {
       assert.equal(encodeGsm7(text) !== null, nonGsmCharacters(text).length === 0);
@@ -267,7 +267,7 @@ test("encoding, segments and parts agree with a published implementation", () =>
   );
 });
 
-test("a joined emoji may be cut between its code points, unlike in that implementation", () => {
+test("a joined emoji may be cut between its code points, unlike in the published implementation", () => {
   const family = "👨‍👩‍👧‍👦";
   const text = "a".repeat(60) + family;
 

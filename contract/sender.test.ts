@@ -44,7 +44,7 @@ for (const [raw, reason] of invalid) {
   });
 }
 
-test("what is accepted has a form that the wire can carry", () => {
+test("an accepted sender has a form that the wire can carry", () => {
   fc.assert(
     fc.property(fc.string({ unit: anyCharacter, maxLength: 18 }), (raw) => {
       const judged = judgeSender(raw);
