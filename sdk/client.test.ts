@@ -76,7 +76,7 @@ test("a wrong baseUrl is refused when the client is made, with what would be rig
   }
 });
 
-test("a baseUrl that no request can be made of is refused when the client is made, and its password not told", () => {
+test("a baseUrl that no request can use is refused when the client is made, without showing its password", () => {
   for (const rest of ["user:secret@localhost", "localhost/?tenant=1", "localhost/#top"])
     assert.throws(
       () => new Posthorn({ apiKey: API_KEY, baseUrl: `http://${rest}` }),
@@ -84,7 +84,7 @@ test("a baseUrl that no request can be made of is refused when the client is mad
     );
 });
 
-test("a key that fits no header is refused when the client is made, and not told", () => {
+test("a key that fits no header is refused when the client is made, and not shown", () => {
   for (const apiKey of ["sms_Ab3d••••••••", `${API_KEY}\n${API_KEY}`, "sms_ü"])
     assert.throws(
       () => new Posthorn({ apiKey, baseUrl: "http://localhost" }),
@@ -120,7 +120,7 @@ test("a send carries the key, the fields and an idempotency key of its own", asy
   assert.notEqual(first?.headers["idempotency-key"], second?.headers["idempotency-key"]);
 });
 
-test("every other operation asks for its own path", async () => {
+test("every other operation calls its own path", async () => {
   const page = { data: [{ messageId: "m-1" }], nextCursor: null };
   await using service = await startService(
     { status: 202, body: { data: [{ messageId: "m-1" }] } },
@@ -163,7 +163,7 @@ test("every other operation asks for its own path", async () => {
   assert.deepEqual(service.seen[0]?.body, { messages: [message] });
 });
 
-test("a batch carries an idempotency key of its own: tried again, it is sent and charged once", async () => {
+test("a batch carries an idempotency key of its own: retried, it is sent and charged once", async () => {
   await using service = await startService("hang up", { status: 202, body: { data: [] } });
 
   await new Posthorn({ apiKey: API_KEY, baseUrl: service.baseUrl }).messages.sendBatch([]);
@@ -174,7 +174,7 @@ test("a batch carries an idempotency key of its own: tried again, it is sent and
   assert.equal(keys[1], keys[0]);
 });
 
-test("for await walks through all pages with the same filters", async () => {
+test("for await iterates over all pages with the same filters", async () => {
   await using service = await startService(
     {
       status: 200,
@@ -248,7 +248,7 @@ test("a refusal becomes an error with its code, details and request id, and is n
   }
 });
 
-test("passing failures are retried with the very same key and body until one attempt succeeds", async (t) => {
+test("temporary failures are retried with the very same key and body until one attempt succeeds", async (t) => {
   t.mock.method(Math, "random", () => 0.5);
   await using service = await startService(
     "hang up",
@@ -277,7 +277,7 @@ test("passing failures are retried with the very same key and body until one att
   assert.deepEqual(waits, [375, 750, 1500, 3000], "between half of 0.5, 1, 2, 4 s and the whole");
 });
 
-test("retries end after four or as many as were asked for, and the error says how often was tried and which key to repeat", async () => {
+test("retries end after four or as many as asked for, and the error has the attempts and the key to repeat", async () => {
   for (const [options, attempts] of [
     [{}, 5],
     [{ maxRetries: 7 }, 8],
@@ -298,7 +298,7 @@ test("retries end after four or as many as were asked for, and the error says ho
   }
 });
 
-test("Retry-After is waited for, and one that is too long is left to the caller", async () => {
+test("Retry-After is honoured, and one that is too long is left to the caller", async () => {
   await using service = await startService(
     { status: 429, body: refusal("RATE_LIMITED"), headers: { "retry-after": "30" } },
     { status: 429, body: refusal("QUEUE_FULL"), headers: { "retry-after": "31" } },
@@ -414,7 +414,7 @@ test("an answer that is not the service's is never taken for one", async () => {
   assert.equal((await failure(posthorn.credits.get())).code, "ANSWER_UNREADABLE");
 });
 
-test("what cannot work is said when the client is made or called, not after retries", () => {
+test("what cannot work is reported when the client is made or called, not after retries", () => {
   assert.throws(() => new Posthorn({ apiKey: "", baseUrl: "http://localhost" }), /apiKey/);
   assert.throws(() => new Posthorn({ apiKey: API_KEY, baseUrl: "localhost:8080" }), /baseUrl/);
   const posthorn = new Posthorn({ apiKey: API_KEY, baseUrl: "http://localhost" });
@@ -429,7 +429,7 @@ test("a client is not made in a browser, where everyone could read the key", (t)
   assert.throws(() => new Posthorn({ apiKey: API_KEY, baseUrl: "http://localhost" }), /browser/);
 });
 
-test("a time or number that is none is refused instead of left out", async () => {
+test("an invalid time or number is refused instead of left out", async () => {
   const posthorn = new Posthorn({ apiKey: API_KEY, baseUrl: "http://localhost" });
   const message = { recipient: "4915112345678", text: "Hello" };
 

@@ -80,7 +80,7 @@ test("every snippet of the README compiles against the built package", () => {
   assert.equal(status, 0, stdout.toString());
 });
 
-test("every snippet of the README that calls the service does so without a fault", async () => {
+test("every snippet of the README that calls the service runs without a fault", async () => {
   // The README's callback addresses belong to others, so send no webhooks.
   await using world = await startSending({ api: { settings: { ROLES: "api,sender" } } });
   const { service, key } = world.api;
@@ -138,7 +138,7 @@ server.listen(0, "127.0.0.1", async () => {
   });
 }
 
-test("CommonJS code gets the package by require", () => {
+test("CommonJS code gets the package through require", () => {
   const code = `console.log(typeof require("${PACKAGE_NAME}").Posthorn)`;
   const flags = ["--input-type=commonjs", "--eval", code];
 

@@ -214,7 +214,7 @@ for (const [name, language] of Object.entries(languages)) {
 
   const [program = "", ...args] = language.isInstalled;
   if (spawnSync(program, args).status !== 0) continue;
-  test(`the ${name} sample takes what is signed and recent, and nothing else`, () => {
+  test(`the ${name} sample accepts what is signed and recent, and nothing else`, () => {
     const tried = cases();
 
     const verdicts = run(language, tried);

@@ -52,7 +52,7 @@ test("a delivery with all headers verifies under the new and under the previous 
   assert.equal(reasonOf(headers, { secret: otherSecret }), "signature_mismatch");
 });
 
-test("X-SMS-Signature alone is enough, under either secret while both live", () => {
+test("X-SMS-Signature alone is enough, under either secret while both are valid", () => {
   assert.equal(reasonOf(pick("X-SMS-Signature")), "verified");
   const both = pick("X-SMS-Signature", "X-SMS-Signature-Previous");
   assert.equal(reasonOf(both, { secret: previousSecret }), "verified");
@@ -88,7 +88,7 @@ test("a request is too old or too new beyond five minutes, and not before", () =
   assert.equal(reasonOf(headers, { at: later(-301) }), "timestamp_outside_tolerance");
 });
 
-test("taking the signature that covers the time away does not make an old request pass", () => {
+test("removing the signature that covers the time does not make an old request pass", () => {
   const withoutSignature = pick("X-SMS-Signature", "webhook-id", "webhook-timestamp");
   const withoutTime = pick("X-SMS-Signature", "webhook-id", "webhook-signature");
   assert.equal(reasonOf(withoutSignature, { at: later(3600) }), "signature_missing");
@@ -107,7 +107,7 @@ test("no signature, or one that is not a signature, is refused", () => {
   }
 });
 
-test("a body with any one octet changed, or written anew, is refused by both schemes", () => {
+test("a body with any one octet changed, or serialized anew, is refused by both schemes", () => {
   const rewritten = JSON.stringify(JSON.parse(body), null, 1);
   for (const given of [headers, pick("X-SMS-Signature", "X-SMS-Signature-Previous")]) {
     assert.equal(reasonOf(given, { body: rewritten }), "signature_mismatch");
@@ -124,7 +124,7 @@ test("a body with any one octet changed, or written anew, is refused by both sch
   }
 });
 
-test("headers are found as Node, as fetch and in any case", () => {
+test("headers are found in Node's form, in fetch's and in any case", () => {
   const lower = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]);
   assert.equal(reasonOf(Object.fromEntries(lower) as WebhookHeaders), "verified");
   assert.equal(reasonOf(new Headers(headers)), "verified");
@@ -132,7 +132,7 @@ test("headers are found as Node, as fetch and in any case", () => {
   assert.equal(reasonOf(Object.fromEntries(lists) as WebhookHeaders), "verified");
 });
 
-test("a mistake of the receiver's own setup is not mistaken for a forged request", () => {
+test("a mistake in the receiver's own setup is not reported as a forged request", () => {
   const bodyParsed = JSON.parse(body) as string;
   assert.throws(() => verifyWebhook(bodyParsed, headers, secret), TypeError);
   assert.throws(() => verifyWebhook(body, headers, undefined as unknown as string), TypeError);
@@ -146,7 +146,7 @@ test("a signed body that is not JSON is refused as such", () => {
   assert.equal(reasonOf({ "x-sms-signature": signature }, { body: "rubbish" }), "body_unreadable");
 });
 
-test("what a Standard Webhooks library signs verifies here, and it agrees on the vectors", () => {
+test("what a Standard Webhooks library signs verifies here, and both agree on the vectors", () => {
   fc.assert(
     fc.property(fc.json(), fc.uuid(), (payload, id) => {
       const key = `whsec_${randomBytes(32).toString("base64")}`;
