@@ -19,7 +19,7 @@ function hangs(t: TestContext): { runOut: () => void; limits: number[] } {
   return { runOut: () => deadline.abort(new DOMException("late", "TimeoutError")), limits };
 }
 
-test("a call that has no answer within 30 s fails as one without an answer", async (t) => {
+test("a call without an answer within 30 s fails as unanswered", async (t) => {
   const { runOut, limits } = hangs(t);
 
   const asked = call("GET /console/me", {}, { signal: new AbortController().signal });
@@ -29,7 +29,7 @@ test("a call that has no answer within 30 s fails as one without an answer", asy
   assert.deepEqual(limits, [30_000]);
 });
 
-test("a call that its page gives up is told as that, and not as a failure", async (t) => {
+test("a call that its page gives up is reported as that, and not as a failure", async (t) => {
   hangs(t);
   const page = new AbortController();
 
@@ -39,7 +39,7 @@ test("a call that its page gives up is told as that, and not as a failure", asyn
   await assert.rejects(asked, { name: "AbortError" });
 });
 
-test("only what changes something may or may not have happened where no answer comes", async (t) => {
+test("without an answer, only a write may or may not have happened", async (t) => {
   const { runOut } = hangs(t);
 
   const read = call("GET /console/me", {});
@@ -52,7 +52,7 @@ test("only what changes something may or may not have happened where no answer c
   await assert.rejects(write, { message: /your change may or may not have been made/ });
 });
 
-test("a write that the service failed amid, or another answered for, may or may not have happened", async (t) => {
+test("a write that failed in the service, or that another answered for, may or may not have happened", async (t) => {
   const unavailable = {
     error: { code: "UNAVAILABLE", message: "Nothing was accepted.", details: [] },
   };

@@ -17,14 +17,14 @@ test("an answer of the API keeps its code, words, request id and wait", () => {
   assert.equal(failure.retryAfterSeconds, 7);
 });
 
-test("an answer that is not the API's is told as that", () => {
+test("an answer that is not the API's is reported as such", () => {
   const failure = readFailure(502, new Headers(), "<html>Bad gateway</html>");
 
   assert.equal(failure.status, 502);
   assert.match(failure.message, /did not come from Posthorn/);
 });
 
-test("details go to their fields, and the rest is told in general", () => {
+test("details go to their fields, and the rest is shown in general", () => {
   const failure = readFailure(
     422,
     new Headers(),
@@ -42,7 +42,7 @@ test("details go to their fields, and the rest is told in general", () => {
   });
 });
 
-test("what the details say is told instead of that there are details", () => {
+test("the details themselves are shown instead of the message that there are some", () => {
   const failure = readFailure(
     422,
     new Headers(),
@@ -55,7 +55,7 @@ test("what the details say is told instead of that there are details", () => {
   assert.equal(failure.message, "Too long. Besides.");
 });
 
-test("a failure without details is told by its message", () => {
+test("a failure without details shows its message", () => {
   const failure = readFailure(422, new Headers(), body([]));
 
   assert.deepEqual(fieldErrors(failure, ["name"]), {

@@ -23,24 +23,24 @@ test("numbers have thousands separators, and signs where a ledger needs them", (
   assert.equal(countOf(2, "reply", "replies"), "2 replies");
 });
 
-test("days that credits last are told as years where they are many", () => {
+test("the days that credits last are shown as years if they are many", () => {
   assert.equal(formatDays(0), "less than a day");
   assert.equal(formatDays(1), "1 day");
   assert.equal(formatDays(729), "729 days");
   assert.equal(formatDays(900_000), "2,465 years");
 });
 
-test("a rate of fewer than 20 says nothing", () => {
+test("a rate of fewer than 20 is not shown", () => {
   assert.equal(formatRate(9_713, 10_000), "97.13 %");
   assert.equal(formatRate(19, 19), undefined);
 });
 
-test("a share is told in whole per cent, and a small one not as none", () => {
+test("a share is shown in whole per cent, and a small one not as zero", () => {
   assert.equal(formatShare(1, 3), "33 %");
   assert.equal(formatShare(1, 1_000), "<1 %");
 });
 
-test("a duration is told in its two largest units", () => {
+test("a duration is shown in its two largest units", () => {
   const cases: [number, string][] = [
     [0, "0 ms"],
     [820.4, "820 ms"],
@@ -67,7 +67,7 @@ test("a time is shown in the zone asked for", () => {
   assert.equal(zoneName("Asia/Kathmandu"), "Kathmandu time");
 });
 
-test("a time near now is told in words, to the nearest, and never as a day of the calendar", () => {
+test("a time near now is put in words, to the nearest unit, and never as a calendar day", () => {
   const now = Date.parse("2026-11-15T12:00:00.000Z");
   const cases: [string, string][] = [
     ["2026-11-15T11:59:30.000Z", "just now"],

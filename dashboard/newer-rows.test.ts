@@ -9,7 +9,7 @@ function row(id: string, status: string, version: number): Row {
   return { id, status, version };
 }
 
-test("a row becomes what was read of it, unless that is older than what it shows", () => {
+test("a row takes on what was read of it, unless that is older than what it shows", () => {
   const shown = [row("a", "QUEUED", 1), row("b", "DELIVERED", 3), row("c", "SENT", 2)];
   const read = new Map([
     ["a", row("a", "SENT", 2)],

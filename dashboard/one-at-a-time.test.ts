@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { oneAtATime } from "./one-at-a-time.ts";
 
-test("what is asked for meanwhile runs once, as it was asked for last, also after a failure", async () => {
+test("calls made meanwhile run once, as the last one asked, even after a failure", async () => {
   const once = oneAtATime();
   const ran: string[] = [];
   const { promise: firstEnds, reject } = Promise.withResolvers<void>();

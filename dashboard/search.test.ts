@@ -24,12 +24,12 @@ test("a number in the address stays text, so that a phone number keeps its digit
   assert.deepEqual(parseSearch("?recipient=004915112345678"), { recipient: "004915112345678" });
 });
 
-test("empty and absent values leave the address", () => {
+test("empty and absent values are left out of the address", () => {
   assert.equal(stringifySearch({ a: undefined, b: "", c: null, d: [] }), "");
   assert.deepEqual(present({ a: 1, b: undefined }), { a: 1 });
 });
 
-test("unknown choices fall away, known ones stand in one order whatever the address has", () => {
+test("unknown choices are dropped, and known ones have one order whatever the address has", () => {
   const choices = ["QUEUED", "SENT", "FAILED"] as const;
 
   assert.equal(readChoice("foo", choices), undefined);
@@ -52,7 +52,7 @@ test("a time must name its zone and exist", () => {
   assert.equal(readTime("2026-13-45T00:00:00Z"), undefined);
 });
 
-test("after sign-in only own paths are followed", () => {
+test("after sign-in only paths of our own are followed", () => {
   assert.equal(readNext("/messages?status=SENT"), "/messages?status=SENT");
   for (const trick of [
     "https://elsewhere.example",
@@ -75,14 +75,14 @@ test("a custom range needs two times in order, else the relative one counts", ()
   assert.deepEqual(readRange({ range: "8d" }), {});
 });
 
-test("a relative range is counted from now", () => {
+test("a relative range counts back from now", () => {
   const now = Date.parse("2026-11-15T12:00:00.000Z");
 
   assert.deepEqual(boundsOf({ range: "24h" }, now), { from: "2026-11-14T12:00:00.000Z" });
   assert.deepEqual(boundsOf({}, now), {});
 });
 
-test("when a relative range was chosen stands in the address with a cursor, and else not", () => {
+test("the time at which a relative range was chosen is in the address only with a cursor", () => {
   const [range, cursor, at] = ["24h", "abc", "2026-11-15T12:00:00.000Z"];
 
   assert.deepEqual(readRangedPage({ range, cursor, at }), { range, cursor, at });
@@ -90,13 +90,13 @@ test("when a relative range was chosen stands in the address with a cursor, and 
   assert.deepEqual(readRangedPage({ cursor, at }), { cursor });
 });
 
-test("the usual page size does not stand in the address", () => {
+test("the usual page size is left out of the address", () => {
   assert.deepEqual(readPage({ limit: "25" }), {});
   assert.deepEqual(readPage({ limit: "50", cursor: "abc" }), { limit: "50", cursor: "abc" });
   assert.deepEqual(readPage({ limit: "1000", cursor: "" }), {});
 });
 
-test("a text is trimmed, and one that is too long or has a NUL does not count", () => {
+test("a text is trimmed, and ignored if it is too long or has a NUL", () => {
   assert.equal(readText("  order 7 "), "order 7");
   assert.equal(readText("a".repeat(129)), undefined);
   assert.equal(readText("order\0"), undefined);

@@ -23,7 +23,7 @@ function openPage(t: TestContext) {
   return { client, requests, shown: () => observer.getCurrentResult().data };
 }
 
-test("an answer on its way is shown though changes go on, and is asked for once more after the last", async (t) => {
+test("an answer under way is shown despite further changes, and is asked for once more after the last", async (t) => {
   const { client, requests, shown } = openPage(t);
   requests[0]?.resolve("at first");
   await settled();
@@ -44,7 +44,7 @@ test("an answer on its way is shown though changes go on, and is asked for once 
   assert.equal(requests.length, 3);
 });
 
-test("a change during the first answer, or one that fails, is asked for after it", async (t) => {
+test("a change during the first request, even if that fails, causes another after it", async (t) => {
   const { client, requests, shown } = openPage(t);
 
   askAgain(client, [ROUTE]);

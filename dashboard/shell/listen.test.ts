@@ -26,7 +26,7 @@ function fakeStreams(t: TestContext) {
   return opened;
 }
 
-test("a stream that is silent for 40 s is off, and opened anew until it is told to stop", (t) => {
+test("a stream silent for 40 s counts as off, and is reopened until it is told to stop", (t) => {
   const opened = fakeStreams(t);
   const states: boolean[] = [];
   const stop = listen("/stream", { onEvents: () => {}, onState: (isOn) => states.push(isOn) });
@@ -48,7 +48,7 @@ test("a stream that is silent for 40 s is off, and opened anew until it is told 
   assert.equal(opened.length, 3);
 });
 
-test("a stream that says every 15 s that it is there stays on", (t) => {
+test("a stream that sends a beat every 15 s stays on", (t) => {
   const opened = fakeStreams(t);
   const states: boolean[] = [];
   const stop = listen("/stream", { onEvents: () => {}, onState: (isOn) => states.push(isOn) });

@@ -11,7 +11,7 @@ test("curly quotes and long dashes become plain, and the text fits the GSM alpha
   assert.equal(countSegments(toPlain(text)).encoding, "gsm7");
 });
 
-test("what has no plain equal stays as it is", () => {
+test("a character without a plain equivalent stays as it is", () => {
   assert.equal(toPlain("Γειά 👋 €"), "Γειά 👋 €");
   assert.equal(hasPlain("👋"), false);
 });

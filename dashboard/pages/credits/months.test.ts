@@ -12,7 +12,7 @@ test("the ledger has every month since the account was created, the newest first
   assert.equal(months.at(-1), "2024-12");
 });
 
-test("the month that is chosen is among them, whatever is known of the account", () => {
+test("the chosen month is among them, whatever is known of the account", () => {
   assert.deepEqual(ledgerMonths("2026-01-31T10:00:00Z", "2024-01", now), [
     "2026-02",
     "2026-01",

@@ -13,7 +13,7 @@ const queued: HistoryEntry = {
   webhook: null,
 };
 
-test("each step tells the time since the one before", () => {
+test("each step shows the time since the one before", () => {
   const steps = tellStory([queued, { ...queued, at: "2026-11-15T09:30:02.500Z", status: "SENT" }], {
     segments: 1,
     credits: 1,
@@ -26,7 +26,7 @@ test("each step tells the time since the one before", () => {
   );
 });
 
-test("segments are named only where there are several", () => {
+test("segments are named only if there are several", () => {
   const submission: HistoryEntry = {
     type: "submission",
     at: "2026-11-15T09:30:00.100Z",
@@ -61,7 +61,7 @@ test("a late receipt says that it changed nothing", () => {
   assert.deepEqual(step?.lines, ["Kept, changed nothing."]);
 });
 
-test("a failure tells its code, the carrier's own, the refund and the webhook's attempts", () => {
+test("a failure shows its code, the carrier's own, the refund and the webhook's attempts", () => {
   const [step] = tellStory(
     [
       {
@@ -94,7 +94,7 @@ test("a failure tells its code, the carrier's own, the refund and the webhook's 
   );
 });
 
-test("a webhook that is not through is told in the words of the webhooks page", () => {
+test("an unfinished webhook is described in the words of the webhooks page", () => {
   const tell = (attempts: number) => {
     const attempt = { attempt: 1, at: queued.at, durationMs: 2, httpStatus: null, error: "dns" };
     const webhook = {
@@ -110,7 +110,7 @@ test("a webhook that is not through is told in the words of the webhooks page", 
   assert.equal(tell(1), "Webhook message.queued: Retrying, 1 attempt");
 });
 
-test("what waits names the carrier it waits for, and says why that takes nothing", () => {
+test("a waiting message names the carrier it waits for, and says why that takes nothing", () => {
   const message = { status: "QUEUED", sendAt: null } as const;
   const told = (away: "down" | "paused" | null) =>
     tellWait({ message, waitsFor: { carrier: "acme", away } }, "UTC");
@@ -120,7 +120,7 @@ test("what waits names the carrier it waits for, and says why that takes nothing
   assert.match(told("paused") ?? "", /^Waiting for acme, which the operator has paused\./);
 });
 
-test("the first step tells its day, and so does each after midnight in the reader's zone", () => {
+test("the first step shows its day, and so does each after midnight in the reader's zone", () => {
   const steps = ["22:59:59.900", "23:00:00.100", "23:00:01.000"].map((clock) => ({
     at: `2026-11-15T${clock}Z`,
   }));

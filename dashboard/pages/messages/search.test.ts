@@ -15,7 +15,7 @@ test("a full message id, a number and a reference are told apart", () => {
   assert.equal(recognise("  ", true), undefined);
 });
 
-test("who does not see numbers looks for references", () => {
+test("a reader who may not see numbers searches for references", () => {
   const reference = "4915112345678";
   assert.deepEqual(recognise(reference, false), { kind: "reference", reference });
   assert.deepEqual(recognise(id, false), { kind: "id", id });

@@ -16,7 +16,7 @@ function shown({ name, before, value, depth }: DetailLine): string {
   return `${"  ".repeat(depth)}${name}:${value === undefined ? "" : ` ${change}${value}`}`;
 }
 
-test("only what changed is told, from what to what", () => {
+test("only changes are shown, from what to what", () => {
   const details = {
     before: { rate: 50, window: 5, tls: { ca: "a", verify: true } },
     after: { rate: 100, window: 5, tls: { ca: "a", verify: false } },
@@ -36,7 +36,7 @@ test("a change of one thing has that thing's name", () => {
   assert.deepEqual(told({ before: 1, after: 2 }), ["change: 1 → 2"]);
 });
 
-test("lists are told with commas, settings line by line, and what is null is left out", () => {
+test("lists are shown with commas, settings line by line, and null is left out", () => {
   const details = {
     name: "Web shop",
     scopes: ["messages:send", "messages:read"],
@@ -57,7 +57,7 @@ test("lists are told with commas, settings line by line, and what is null is lef
   ]);
 });
 
-test("numbers and times are told as on every page, and a key that never expires says so", () => {
+test("numbers and times are shown as on every page, and a key that never expires says so", () => {
   const expiresAt = "2026-11-15T09:30:00.000Z";
 
   assert.deepEqual(told({ amount: 1_000, expiresAt }), [
@@ -72,7 +72,7 @@ test("numbers and times are told as on every page, and a key that never expires 
   ]);
 });
 
-test("of a long list the first ten are told, and how many more there are", () => {
+test("a long list shows its first ten and how many more there are", () => {
   const ids = Array.from({ length: 25 }, (_, n) => `d${n}`);
 
   assert.deepEqual(told({ deliveryIds: ids }), [
@@ -106,6 +106,6 @@ test("whatever an entry holds, no line of it is JSON", () => {
   );
 });
 
-test("an action is told in words", () => {
+test("an action is described in words", () => {
   assert.equal(actionInWords("member.role_changed"), "Member role changed");
 });

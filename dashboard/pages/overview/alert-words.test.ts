@@ -14,7 +14,7 @@ test("alerts of one kind are one sentence, which names three of them and counts 
   assert.equal(down("a", "b", "c", "d"), "Carriers down: a, b, c and 1 more.");
 });
 
-test("where the service counts, its count is told", () => {
+test("if the service counts, its count is shown", () => {
   const exhausted = (count: number) =>
     alertInWords("deliveries_exhausted", [{ subject: null, count }]);
 

@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { changeInWords, rateChangeInWords } from "./change.ts";
 
-test("a change is told in whole per cent with its sign", () => {
+test("a change is shown in whole per cent with its sign", () => {
   assert.equal(changeInWords(112, 100), "+12 % vs. previous period");
   assert.equal(changeInWords(50, 100), "-50 % vs. previous period");
   assert.equal(changeInWords(100, 100), "same as previous period");
 });
 
-test("against next to nothing before, what that was tells more than per cent", () => {
+test("a change too large for per cent shows the previous value", () => {
   assert.equal(changeInWords(550, 2), "up from 2 in previous period");
   assert.equal(changeInWords(22_000, 2_000), "up from 2,000 in previous period");
   assert.equal(changeInWords(21_900, 2_000), "+995 % vs. previous period");
@@ -18,17 +18,17 @@ test("against next to nothing before, what that was tells more than per cent", (
   );
 });
 
-test("without anything before there is nothing to compare with", () => {
+test("without a previous value there is nothing to compare with", () => {
   assert.equal(changeInWords(5, 0), "none in previous period");
   assert.equal(changeInWords(5, null), "none in previous period");
 });
 
-test("of what there is not, no change is told", () => {
+test("an absent value shows no change", () => {
   assert.equal(changeInWords(null, 1_200), undefined);
   assert.equal(changeInWords(0, 1_200), "-100 % vs. previous period");
 });
 
-test("a rate changes by points, and not where either range has too little for one", () => {
+test("a rate changes by points, and shows no change if either range has too little for one", () => {
   const before = { delivered: 9_500, final: 10_000 };
 
   assert.equal(

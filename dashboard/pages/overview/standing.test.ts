@@ -6,20 +6,20 @@ const quiet = { alerts: [], daysLeft: null, retrying: 0, isOperator: false, hasW
 const wordsOf = (known: Partial<Parameters<typeof standingOf>[0]>) =>
   standingOf({ ...quiet, ...known }).map(([words]) => words);
 
-test("nothing is said of receivers where there are none, nor of carriers to members", () => {
+test("receivers are not mentioned if there are none, nor carriers to members", () => {
   assert.deepEqual(wordsOf({}), []);
   assert.deepEqual(wordsOf({ daysLeft: 3 }), ["Credits left for 3 days"]);
   assert.deepEqual(wordsOf({ daysLeft: 0 }), ["Credits left for less than a day"]);
 });
 
-test("what is good is said no better than it is known", () => {
+test("good news claims no more than is known", () => {
   assert.deepEqual(wordsOf({ isOperator: true, hasWebhook: true }), [
     "No carriers down",
     "No failing receivers",
   ]);
 });
 
-test("what an alert tells is not said again", () => {
+test("what an alert says is not repeated", () => {
   const alerts = [
     { kind: "carrier_down" as const },
     { kind: "receiver_failing" as const },

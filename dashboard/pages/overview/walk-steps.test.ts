@@ -10,7 +10,7 @@ const nothing = {
   hasInvited: false,
 };
 
-test("the walk begins with a key, and the first step that is not done is the next one", () => {
+test("the walk begins with a key, and the first step not done is the next one", () => {
   const next = (progress: typeof nothing) => walkSteps(progress).find(({ isNext }) => isNext)?.name;
 
   assert.equal(next(nothing), "key");
@@ -18,7 +18,7 @@ test("the walk begins with a key, and the first step that is not done is the nex
   assert.equal(next({ ...nothing, hasKey: true, hasInvited: true, hasDelivered: true }), "webhook");
 });
 
-test("a message that is not delivered yet does not finish the step", () => {
+test("a message that is not yet delivered does not finish the step", () => {
   const [, send] = walkSteps({ ...nothing, hasKey: true, hasMessage: true });
 
   assert.deepEqual(send, { name: "send", isDone: false, isNext: true });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { nextAttemptOf } from "./next-attempt.ts";
 
-test("the next attempt is told where one comes: under way, due, when, or that its receiver is paused", () => {
+test("the next attempt is shown if there is one: under way, due, when, or that its receiver is paused", () => {
   const nextAttemptAt = "2026-11-15T12:05:00.000Z";
   const [before, then] = [Date.parse("2026-11-15T12:00:00.000Z"), Date.parse(nextAttemptAt)];
 
