@@ -47,7 +47,7 @@ test("with nothing given, every setting has its default", () => {
   assert.match(config.dataDir, /[/\\]data$/);
 });
 
-test("what the environment gives is taken as it means", () => {
+test("values in the environment are read as what they mean: lists, ranges, roles, yes or no", () => {
   const key = Buffer.alloc(32, 3).toString("base64");
   const config = read({
     HOST: "0.0.0.0",

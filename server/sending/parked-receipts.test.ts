@@ -63,7 +63,7 @@ test("parked receipts are taken up in the order they came, even within one milli
   );
 });
 
-test("parked receipts are indexed by their ids at once: none waits unsorted, to be compared with each id asked for", async () => {
+test("parked receipts are indexed at once: none waits unsorted, to be compared with each id asked for", async () => {
   await using db = await testDatabase();
   const carrierId = newId(systemClock.now().getTime());
   await db.query(sql`

@@ -338,7 +338,7 @@ test("a receipt for a recipient that no submission of its id has waits for its o
   assert.deepEqual(await statuses(other, message), ["SENT", "SENT", "SENT", "DELIVERED"]);
 });
 
-test("if a receipt's id may mean two submissions, it belongs to the one with its recipient, else to the waiting one", async () => {
+test("if a receipt's id may mean two submissions, it belongs to that of its recipient, else to the waiting one", async () => {
   const { nodeId, message: first, carrierId, at, record, submission } = await held();
   const step = { next: "sent" } as const;
   await record.submission({ ...submission, answer: accepted("10"), step });

@@ -279,7 +279,7 @@ const scarce: Record<string, (lanes: Lanes) => { busy: bigint[]; late: bigint; a
 };
 
 for (const [slots, setUp] of Object.entries(scarce)) {
-  test(`a holder of ${slots} keeps them while nobody waits, then leaves them by turns`, () => {
+  test(`a holder of ${slots} keeps them while nobody waits, then yields them by turns`, () => {
     const lanes = keeper();
     const { busy, late: waiting, at } = setUp(lanes);
     const [first = 0n] = busy;

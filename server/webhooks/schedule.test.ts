@@ -36,7 +36,7 @@ test("seven attempts are made: at once, then after 5 s, 30 s, 5 min, 30 min, 2 h
   assert.deepEqual(waits, plannedMs);
 });
 
-test("each wait is spread by a fifth either way, never more, even if the next walk is a whole one off", () => {
+test("each wait is spread by a fifth either way, never more, even if the walk after it comes one interval late", () => {
   for (const [step, planned] of plannedMs.entries()) {
     assert.equal(waitMs(answered(503), { step, random: 0 }), 0.8 * planned);
     assert.equal(waitMs(answered(503), { step, random: 1 }) + WALK_EVERY_MS, 1.2 * planned);

@@ -367,7 +367,7 @@ test("an id that no table could look up is kept in part, and matches nothing", a
   assert.deepEqual(await world.submit(), { kind: "accepted", ...kept });
 });
 
-test("of a receipt of 60,000 octets only some thousand are held until it is stored", async () => {
+test("only some thousand octets of a receipt of 60,000 are held until it is stored", async () => {
   await using world = await boundWorld();
   const pdu = encodeShortMessage(
     { commandId: command.deliverSm, status: 0, sequence: 4711 },

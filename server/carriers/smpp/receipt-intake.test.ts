@@ -94,7 +94,7 @@ test("a receipt that could not be stored is tried again, and then answered", asy
   assert.deepEqual(answers, [0, 0]);
 });
 
-test("of a batch stored in part, only the rest is asked for again, and nothing is stored twice", async () => {
+test("if a batch is stored in part, only the rest is asked for again, and nothing is stored twice", async () => {
   let batches = 0;
   const { answers, intake, take } = intakeWith(async (batch) => {
     batches += 1;
@@ -156,7 +156,7 @@ test("a sink that hangs holds no receipt longer than five seconds, and a late co
   assert.equal(answers.length, 4);
 });
 
-test("while a sink stores, however slowly, only receipts that wait for 15 s are asked for again, and none stored", async () => {
+test("while a sink stores, however slowly, only receipts waiting for 15 s are asked for again, never stored ones", async () => {
   const stored: Receipt[] = [];
   let storedAtMs = 0;
   const { answers, clock, intake, take } = intakeWith(

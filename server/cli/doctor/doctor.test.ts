@@ -88,7 +88,7 @@ test("a folder that cannot be seen is not taken for a missing one", async () => 
   await assert.rejects(hasCluster({ dataDir }), /cannot be seen \(ENOTDIR\)/);
 });
 
-test("a service that does not answer is a warning, not the end", async () => {
+test("a service that does not answer is a warning, not a fault", async () => {
   const found = await checkService({ host: "127.0.0.1", port: 9 });
 
   assert.equal(found.state, "warning");

@@ -83,7 +83,7 @@ test("link-local, metadata, multicast and reserved addresses are never called, w
   }
 });
 
-test("private addresses are called only where the operator allows them", () => {
+test("private addresses are called only if the operator allows them", () => {
   for (const ip of privates) {
     assert.equal(judgeAddress(ip, nothingAllowed), "forbidden", ip);
     assert.equal(judgeAddress(ip, everythingAllowed), "allowed", ip);

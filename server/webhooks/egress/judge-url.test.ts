@@ -127,7 +127,7 @@ test("a refusal says what to do about it", () => {
   assert.doesNotMatch(said("https://me:secret@hooks.example.com/"), /secret/);
 });
 
-test("http is called only where the operator allows it", () => {
+test("http is called only if the operator allows it", () => {
   assert.equal(codeOf("http://hooks.example.com/"), "CALLBACK_URL_FORBIDDEN");
   assert.equal(codeOf("http://hooks.example.com/", embedded()), "allowed");
 });
