@@ -76,7 +76,7 @@ test("a wrong baseUrl is refused when the client is made, with what would be rig
   }
 });
 
-test("a baseUrl that no request can use is refused when the client is made, without showing its password", () => {
+test("a baseUrl with a user, query or fragment is refused when the client is made, its password not shown", () => {
   for (const rest of ["user:secret@localhost", "localhost/?tenant=1", "localhost/#top"])
     assert.throws(
       () => new Posthorn({ apiKey: API_KEY, baseUrl: `http://${rest}` }),

@@ -268,7 +268,7 @@ test("a carrier that unbinds but answers nothing is waited for as long as an unb
   await world.smsc.pduArrived(command.unbindResp);
 });
 
-test("a carrier that unbinds repeatedly is waited for no longer", async () => {
+test("a carrier that unbinds repeatedly is waited for no longer than one that unbinds once", async () => {
   const clock = manualClock();
   await using world = await boundWorld({ clock, smsc: { answer: "never" } });
   await unbound(world);
@@ -663,7 +663,7 @@ test("a test of a pair says which of its binds was refused", async () => {
   );
 });
 
-test("a receipt that comes to a test of the bind is refused for now, so that the service gets it later", async () => {
+test("a receipt during a test of the bind is refused for now, so that the carrier repeats it to the service", async () => {
   const head = { commandId: command.deliverSm, status: 0, sequence: 9 };
   const receipt = encodeShortMessage(head, receiptSaying("id:1 stat:DELIVRD"));
   await using smsc = await startSmsc();
