@@ -63,7 +63,7 @@ export async function sendMessages(
     actor: sender.actor,
     routingVersion: NO_ROUTING,
     idempotencyKey: idempotencyKey ?? null,
-    fingerprint: idempotencyKey === undefined ? null : printOf(body, meaningOf),
+    fingerprint: idempotencyKey === undefined ? null : printOf(body),
     messages: [],
   };
   let routing = await deps.routing.current();
@@ -154,29 +154,16 @@ async function conclude(
     case "key_expired":
       throw new Problem("API_KEY_EXPIRED");
     case "key_reused":
-      return replayAsWritten(deps, wish, request);
+      throw new Problem("IDEMPOTENCY_KEY_REUSED");
     case "unknown":
       throw new Problem("INTERNAL");
   }
 }
 
-/** For requests accepted by an older version, which compared bodies by form instead of meaning. */
-async function replayAsWritten(
-  deps: SendDeps,
-  wish: SendRequest,
-  request: AcceptRequest,
-): Promise<Sent> {
-  const asWritten = printOf(wish.body, (message) => message);
-  const again = { ...request, fingerprint: asWritten, routingVersion: NO_ROUTING, messages: [] };
-  const accepted = request.fingerprint?.equals(asWritten) ? undefined : await deps.accept(again);
-  if (accepted?.outcome !== "replayed") throw new Problem("IDEMPOTENCY_KEY_REUSED");
-  return conclude(deps, wish, again, accepted);
-}
-
-function printOf(body: SendBody, form: (message: NewMessage) => NewMessage): Buffer {
+function printOf(body: SendBody): Buffer {
   return "messages" in body
-    ? fingerprint("sendBatch", { messages: body.messages.map(form) })
-    : fingerprint("sendMessage", form(body));
+    ? fingerprint("sendBatch", { messages: body.messages.map(meaningOf) })
+    : fingerprint("sendMessage", meaningOf(body));
 }
 
 export function draftContext(deps: SendDeps, routing: Routing): DraftContext {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fingerprint, sweepIdempotency } from "#messages";
+import { sweepIdempotency } from "#messages";
 import { sql } from "#platform";
 import { manualClock } from "../support/manual-clock.ts";
 import { problemOf } from "../support/answers.ts";
@@ -98,19 +98,6 @@ for (const [what, ...forms] of [
     assert.equal(await countOf(account), 6);
   });
 }
-
-test("a fingerprint stored by an earlier version still replays to the same body as written", async () => {
-  const account = await one.createAccount(10);
-  const plus = { ...message, recipient: "+4915112345678", encoding: "auto" };
-  const first = await send(plus, account, "k");
-  await one.db.query(sql`
-    update idempotency set fingerprint = ${fingerprint("sendMessage", plus)}
-     where account_id = ${account.accountId}`);
-
-  assert.equal((await send(plus, account, "k")).body, first.body);
-  problemOf(await send({ ...plus, text: "Other" }, account, "k"), "IDEMPOTENCY_KEY_REUSED");
-  assert.equal(await countOf(account), 1);
-});
 
 test("a body that would make a different message is a different body, however similar", async () => {
   const account = await one.createAccount(10);
