@@ -55,7 +55,7 @@ export const overviewText = {
   refunded: "Refunded",
   state: "Current state",
   noCarrierDown: "No carriers down",
-  receiversUp: "No failing receivers",
+  receiversUp: "No events waiting for a failing receiver",
   retrying: (events: string) => `${events} retrying`,
   creditsFor: (days: string) => `Credits left for ${days}`,
   alerts: "Needs attention",

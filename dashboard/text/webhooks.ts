@@ -125,7 +125,7 @@ export const hostsText = {
   /** What Posthorn currently does about it. */
   limits: {
     proven: "",
-    unproven: "new: few requests at once",
+    unproven: "unproven: few requests at once",
     failing: "failing: few requests at once",
     slow: "slow: few requests at once",
     open: "paused: only probed",
@@ -155,8 +155,7 @@ export const secretText = {
   hours: "Hours",
   hoursHint: "1 to 72",
   hoursWrong: "Enter 1 to 72 hours.",
-  dropPrevious: (left: string) =>
-    `Drop the secret before it now, which would sign for ${left} more`,
+  dropPrevious: (left: string) => `Drop the older secret now, which would sign for ${left} more`,
   dropPreviousHint:
     "Only two secrets sign at a time. Receivers that still use that one will refuse webhooks.",
   dropPreviousNeeded: "Confirm this, or wait until it has ended.",

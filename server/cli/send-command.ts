@@ -30,7 +30,7 @@ const send = command({
     validitySeconds: optional(
       "N",
       wholeNumber(60, 259_200),
-      "How long it may wait to be handed over; default 86400, a day.",
+      "How long it may wait to be handed over. Default: 86400, a day.",
     ),
     idempotencyKey: optional(
       "KEY",

@@ -601,7 +601,7 @@ test("the secret is audited when revealed and hides itself; a repeated Rotate is
   await dialog(page).getByText("Confirm this, or wait until it has ended.").waitFor();
   await tab.check("rotate within the overlap");
   await dialog(page)
-    .getByLabel(/^Drop the secret before it now/)
+    .getByLabel(/^Drop the older secret now/)
     .check();
   await dialog(page).getByRole("button", { name: "Rotate", exact: true }).click();
   await dialog(page).waitFor({ state: "detached" });

@@ -15,7 +15,7 @@ test("receivers are not mentioned if there are none, nor carriers to members", (
 test("good news claims no more than is known", () => {
   assert.deepEqual(wordsOf({ isOperator: true, hasWebhook: true }), [
     "No carriers down",
-    "No failing receivers",
+    "No events waiting for a failing receiver",
   ]);
 });
 

@@ -190,7 +190,8 @@ export const smppSettings = {
     name: "in_doubt",
     fallback: "resend",
     parse: oneOf("resend", "fail"),
-    meaning: "What to do with a segment whose answer never came; it is resent once.",
+    meaning:
+      "What to do with a segment whose answer never came: resend it, which is done once, or fail.",
   },
   statusClasses: {
     name: "status_classes",
