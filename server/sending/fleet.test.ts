@@ -11,6 +11,7 @@ import {
   newId,
   secretBox,
   silentLog,
+  type Sql,
   sql,
   systemClock,
 } from "#platform";
@@ -27,6 +28,7 @@ import { FRESH_MS } from "./carrier-run.ts";
 import { readCarrierStates, reportStates } from "./carrier-states.ts";
 import { changeCarrier, listCarriers } from "./carriers-table.ts";
 import { carrierFleet } from "./fleet.ts";
+import { untilHeldBack } from "./held-back.ts";
 import { HEARTBEAT_MS } from "./nodes.ts";
 
 const secrets = secretBox(randomBytes(32));
@@ -65,6 +67,29 @@ test("a carrier that cannot be started is reported down, with the reason", async
   assert.partialDeepStrictEqual(told, { state: "down" });
   assert.match(told?.problems.join() ?? "", /^Its settings are wrong: rate [^.]*$/);
   assert.match(await node.metrics.registry.metrics(), /^posthorn_carrier_up\{carrier="c1"\} 0$/m);
+});
+
+test("pausing a carrier while a node starts waits for that node too", async () => {
+  await using database = await testDatabase();
+  const carrierId = await makeCarrier(database, { secrets });
+  const missing: number[] = [];
+  const db: Database = {
+    ...database,
+    async query<Row extends object>(statement: Sql) {
+      const rows = await database.query<Row>(statement);
+      if (missing.length === 0 && statement.text.includes("from carriers where removed_at")) {
+        const by = { actor: "test", now: systemClock.now() };
+        await changeCarrier(database, { carrierId, paused: true, secrets, ...by });
+        missing.push(await untilHeldBack(database, carrierId, { clock: systemClock, limitMs: 0 }));
+      }
+      return rows;
+    },
+  };
+  await using node = nodeOn(db);
+
+  await node.start();
+
+  assert.deepEqual(missing, [1]);
 });
 
 test("a carrier whose settings were corrected is started, and the reason is no longer reported", async () => {

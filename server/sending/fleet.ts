@@ -25,7 +25,7 @@ import { carriersUpElsewhere, reportStates } from "./carrier-states.ts";
 import { type CarrierRow, listCarriers } from "./carriers-table.ts";
 import { renewDue } from "./due-send.ts";
 import { fleetMembers, type Started } from "./fleet-members.ts";
-import { forgetNodes, type NodeInfo, signOff } from "./nodes.ts";
+import { forgetNodes, heartbeat, type NodeInfo, signOff } from "./nodes.ts";
 import type { MatchRules } from "./match-receipts.ts";
 import { giveUpParked } from "./parked-receipts.ts";
 import { findUnreported, RECALL_AFTER_MS } from "./recall-receipts.ts";
@@ -203,7 +203,11 @@ export function carrierFleet(deps: Deps) {
   return {
     intake,
     loops,
-    start: refresh,
+    async start(): Promise<void> {
+      // Before it reads the tables: whoever changes them from here on knows of this node.
+      await heartbeat(db, node);
+      await refresh();
+    },
     async stop(): Promise<void> {
       await fleet.stop();
       await record.stop();
