@@ -128,7 +128,7 @@ export const consoleErrors = {
   VERSION_CONFLICT: {
     status: 409,
     message:
-      "Somebody else has changed this in the meantime. Close it, look at what changed, and try again.",
+      "Someone else has changed this in the meantime. Close it, look at what changed, and try again.",
     meaning: "The `version` sent is not the current one. Nothing was changed.",
     fix: "Reload, look at what changed, and try again.",
   },
@@ -146,7 +146,7 @@ export const consoleErrors = {
   },
   LINK_ALREADY_MADE: {
     status: 409,
-    message: "This form has already made its link; it cannot be shown again.",
+    message: "This form has already created its link; it cannot be shown again.",
     meaning: "The same `Idempotency-Key` was used before. A link is shown once and stored nowhere.",
     fix: "If you did not save the link, withdraw it and make another.",
   },
@@ -158,16 +158,16 @@ export const consoleErrors = {
   },
   ACCOUNT_HAS_OWNER: {
     status: 409,
-    message: "Somebody has joined the account as its owner.",
+    message: "Someone has joined the account as its owner.",
     meaning:
-      "The operator can make another link only for an account without an owner. No link was made.",
+      "The operator can create another link only for an account without an owner. No link was created.",
     fix: "Its owners can invite others on their Team page; an owner who cannot sign in needs a reset link.",
   },
   LAST_OWNER: {
     status: 409,
-    message: "The account must keep an owner. Make somebody else an owner first.",
+    message: "The account must keep an owner. Make someone else an owner first.",
     meaning: "The last owner cannot be demoted, removed, or leave. Nothing was changed.",
-    fix: "Make somebody else an owner first.",
+    fix: "Make someone else an owner first.",
   },
   ROTATION_UNCONFIRMED: {
     status: 409,

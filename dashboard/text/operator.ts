@@ -56,7 +56,7 @@ export const accountsText = {
   ownerLink: "Owner link…",
   ownerLinkNamed: (name: string) => `Create another owner link for ${name}`,
   ownerLinkTitle: (name: string) => `Create a new owner link for ${name}?`,
-  ownerLinkText: "Nobody has joined as its owner yet. Links made before stop working.",
+  ownerLinkText: "Nobody has joined as its owner yet. Links created before stop working.",
   ownerLinkSubmit: "Create link",
   topUp: "Top up",
   topUpNamed: (name: string) => `Top up ${name}`,

@@ -129,7 +129,7 @@ const set = command({
       now: context.clock.now(),
     });
     if (!isChanged)
-      throw new CommandFailure(`Somebody else has changed ${name} in the meantime. Try again.`);
+      throw new CommandFailure(`Someone else has changed ${name} in the meantime. Try again.`);
     if (receiptRule(settings) !== receiptRule(carrier.settings))
       context.terminal.say(
         "The rule for receipts applies to messages submitted from now on; for those already SENT, the ids stay as read under the old rule.",

@@ -126,7 +126,7 @@ const set = command({
       }
       case "last_operator":
         throw new CommandFailure(
-          `${email} is the only operator. Make somebody else one first: npx posthorn user set --email EMAIL --operator yes`,
+          `${email} is the only operator. Make someone else one first: npx posthorn user set --email EMAIL --operator yes`,
         );
       case "unknown":
         return unknownUser(email);

@@ -106,7 +106,7 @@ test("an account form resubmitted because its answer was lost creates no second 
   await sendUnanswered(page, submit, "**/accounts");
 
   await submit.click();
-  await dialog(page).getByText("This form has already made its link").waitFor();
+  await dialog(page).getByText("This form has already created its link").waitFor();
 
   const balances = await site.db.query(sql`select balance from accounts where name = 'Made Once'`);
   assert.deepEqual(balances, [{ balance: 500 }]);

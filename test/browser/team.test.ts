@@ -97,7 +97,7 @@ test("an invitation form resubmitted because its answer was lost creates no seco
   await sendUnanswered(page, submit, "**/invitations");
 
   await submit.click();
-  await dialog(page).getByText("This form has already made its link").waitFor();
+  await dialog(page).getByText("This form has already created its link").waitFor();
 
   const links = await site.db.query(sql`
     select kind from links where account_id = ${shop.accountId}`);
@@ -191,7 +191,7 @@ test("the second of two owners changing one member is told so, then sees the fir
   await change(second);
 
   await dialog(second.page)
-    .getByText(/Somebody else has changed this in the meantime/)
+    .getByText(/Someone else has changed this in the meantime/)
     .waitFor();
   await second.check("conflict");
   await second.page.keyboard.press("Escape");

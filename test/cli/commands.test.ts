@@ -481,7 +481,7 @@ test("changing a carrier's settings never overwrites a concurrent change", async
   const { code, stderr } = await setting;
   assert.deepEqual(
     [code, stderr.split(".")[0]],
-    [1, "Somebody else has changed wanted in the meantime"],
+    [1, "Someone else has changed wanted in the meantime"],
   );
 });
 
