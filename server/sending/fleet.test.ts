@@ -15,7 +15,7 @@ import {
   sql,
   systemClock,
 } from "#platform";
-import { findQueuedFor, setRoute } from "#messages";
+import { findQueuedFor, type MessageRow, setRoute } from "#messages";
 import { startApi } from "../../test/support/api.ts";
 import { eventually } from "../../test/support/eventually.ts";
 import { makeCarrier } from "../../test/support/make-carrier.ts";
@@ -90,6 +90,34 @@ test("pausing a carrier while a node starts waits for that node too", async () =
   await node.start();
 
   assert.deepEqual(missing, [1]);
+});
+
+test("a node cut off for so long that a pause does not wait for it takes nothing up before its next look", async () => {
+  await using db = await testDatabase();
+  const by = { actor: "test", now: systemClock.now() };
+  const [simulator] = await listCarriers(db);
+  const carrierId = simulator?.carrier_id ?? assert.fail("there is no simulator");
+  const message = { carrier_id: carrierId, segments: 1 } as MessageRow;
+  await using node = nodeOn(db);
+  const takesUp = async () => {
+    node.clock.advance(500);
+    const isKept = node.intake.reserve(message);
+    node.intake.release(message);
+    return isKept;
+  };
+  await node.look();
+  await eventually("it takes up what comes", takesUp);
+
+  node.clock.advance(FRESH_MS);
+  await db.query(sql`update nodes set heard_at = heard_at - interval '1 minute'`);
+  await changeCarrier(db, { carrierId, paused: true, secrets, ...by });
+  const missing = await untilHeldBack(db, carrierId, { clock: systemClock, limitMs: 0 });
+  const isTakenBefore = await takesUp();
+  await changeCarrier(db, { carrierId, paused: false, secrets, ...by });
+  await node.look();
+
+  assert.deepEqual([missing, isTakenBefore], [0, false]);
+  await eventually("it takes up what comes again", takesUp);
 });
 
 test("a carrier whose settings were corrected is started, and the reason is no longer reported", async () => {
@@ -365,6 +393,7 @@ function nodeOn(database: Database, { log = silentLog }: { log?: Log } = {}) {
     clock,
     cutOff: (isSo: boolean) => void (isCutOff = isSo),
     metrics,
+    intake: fleet.intake,
     start: () => fleet.start(),
     look: () => pass("keep carriers in step"),
     recall: () => pass("recall receipts"),

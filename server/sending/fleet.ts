@@ -18,7 +18,7 @@ import {
   type Tracer,
 } from "#platform";
 import { bindShares } from "./bind-shares.ts";
-import { runCarrier } from "./carrier-run.ts";
+import { FRESH_MS, runCarrier } from "./carrier-run.ts";
 import { watchCarriers } from "./carrier-metrics.ts";
 import { buildCarrier } from "./build-carrier.ts";
 import { carriersUpElsewhere, reportStates } from "./carrier-states.ts";
@@ -74,7 +74,17 @@ export function carrierFleet(deps: Deps) {
   // A fresh copy is not kept here: `refresh` must still notice that the carriers have changed too.
   const currentRouting = async (isAnew = false) =>
     isAnew ? loadRouting(db) : (routing ??= await loadRouting(db));
-  const sending = { ...deps, nodeId, recorder: record, routing: currentRouting, isPaused };
+  let lookedAtMs = Number.NEGATIVE_INFINITY;
+  // Cut off for longer, it may not know of a pause that no longer waits for it.
+  const isHeldBack = (carrierId: string) =>
+    isPaused(carrierId) || clock.leaseMs() - lookedAtMs > FRESH_MS;
+  const sending = {
+    ...deps,
+    nodeId,
+    recorder: record,
+    routing: currentRouting,
+    isPaused: isHeldBack,
+  };
   const unattended = {
     ...sending,
     signal: fleet.stopping,
@@ -82,12 +92,14 @@ export function carrierFleet(deps: Deps) {
   };
 
   async function refresh(): Promise<void> {
+    const startedMs = clock.leaseMs();
     const isChanged = (await routingVersion(db)) !== routing?.version || fleet.hasLeft();
     if (isChanged) {
       const [loaded, rows] = [await loadRouting(db), await listCarriers(db)];
       routing = loaded;
       fleet.keepInStep(rows);
     }
+    lookedAtMs = startedMs;
     if (isChanged || shares.isDue()) await shares.renew();
   }
 
