@@ -189,6 +189,35 @@ test("a run is idle only when no claim, no reserved place and no message under w
   await run.stop();
 });
 
+test("what a claim took is in hand before the claim is over", async () => {
+  const [claimed, answered] = [
+    Promise.withResolvers<object[]>(),
+    Promise.withResolvers<SubmitOutcome>(),
+  ];
+  const claims = [claimed.promise];
+  const db = {
+    ...empty,
+    async query({ text, values }: Sql) {
+      if (!text.includes("claim_sends")) return (values[1] as string[]).map(messageOf);
+      return (await claims.shift()) ?? [];
+    },
+  } as Database;
+  const submission = async () => "stored" as const;
+  const run = running({ db, clock: restless, submit: () => answered.promise, submission });
+  const wasIdle: boolean[] = [];
+
+  claimed.resolve([{ ...claim, account_id: "a", message_id: "a" }]);
+  while (run.inFlight.size === 0 && wasIdle.length < 1_000) {
+    wasIdle.push(run.isIdle());
+    await Promise.resolve();
+  }
+
+  assert.equal(run.inFlight.size, 1);
+  assert.ok(!wasIdle.includes(true), "a report in between would say that nothing leaves");
+  answered.resolve({ kind: "accepted", carrierMessageId: "x", matchId: "x" });
+  await run.stop();
+});
+
 test("after a full claim the next begins behind its last account, and after an empty one it rests", async () => {
   const [first = "", second = "", third = ""] = [1, 2, 3].map((n) => newId(n));
   // The order in which they wait, which differs from the order of their accounts.

@@ -95,18 +95,25 @@ export function runCarrier(deps: Deps): CarrierRun {
       .finally(() => inFlight.delete(due));
   }
 
+  async function takeUp(room: number, { nowMs, signal }: { nowMs: number; signal: AbortSignal }) {
+    isClaiming = true;
+    try {
+      const request = { carrierId: carrier.carrierId, nodeId, room, afterAccount, nowMs };
+      const claimed = await claimDueSends(db, request, { clock, signal });
+      for (const each of claimed.due) begin(each);
+      return claimed;
+    } finally {
+      // Not before all of it is in hand.
+      isClaiming = false;
+    }
+  }
+
   async function pass(signal: AbortSignal): Promise<number> {
     const limit = Math.min(MAX_CLAIM, room());
     if (limit <= 0) return 0;
     const nowMs = clock.leaseMs();
     if (afterAccount === FIRST_ACCOUNT) isTurnEmpty = true;
-    isClaiming = true;
-    const { due, lastAccount } = await claimDueSends(
-      db,
-      { carrierId: carrier.carrierId, nodeId, room: limit, afterAccount, nowMs },
-      { clock, signal },
-    ).finally(() => (isClaiming = false));
-    for (const each of due) begin(each);
+    const { due, lastAccount } = await takeUp(limit, { nowMs, signal });
     if (due.length > 0) [hasBacklog, isTurnEmpty] = [true, false];
     afterAccount = due.length < limit ? (lastAccount ?? FIRST_ACCOUNT) : lastServed(due);
     // There is no rest within a turn, nor after a turn that found any messages.
