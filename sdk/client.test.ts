@@ -277,6 +277,20 @@ test("temporary failures are retried with the very same key and body until one a
   assert.deepEqual(waits, [375, 750, 1500, 3000], "between half of 0.5, 1, 2, 4 s and the whole");
 });
 
+test("an https address of a service without TLS is told what it lacks", async () => {
+  await using service = await startService();
+  const baseUrl = service.baseUrl.replace("http:", "https:");
+  const { call } = transportTo(baseUrl, { maxRetries: 0 });
+
+  const error = await failure(call({ method: "GET", path: "/v1/credits" }));
+
+  assert.equal(error.code, "CONNECTION_FAILED");
+  assert.equal(
+    error.message,
+    `${baseUrl} could not be reached: it does not speak TLS; try http://`,
+  );
+});
+
 test("retries end after four or as many as asked for, and the error has the attempts and the key to repeat", async () => {
   for (const [options, attempts] of [
     [{}, 5],

@@ -167,7 +167,11 @@ function connectionError(base: string, cause: unknown, timeoutMs: number | null)
     return new PosthornError({ code: "TIMED_OUT", message, cause });
   }
   const inner = cause instanceof Error ? ((cause.cause as Error | undefined) ?? cause) : cause;
-  const message = `${base} could not be reached: ${wordsOf(inner)}`;
+  const words =
+    (inner as { code?: unknown } | undefined)?.code === "ERR_SSL_WRONG_VERSION_NUMBER"
+      ? "it does not speak TLS; try http://"
+      : wordsOf(inner);
+  const message = `${base} could not be reached: ${words}`;
   return new PosthornError({ code: "CONNECTION_FAILED", message, cause });
 }
 

@@ -98,6 +98,9 @@ test("removing the signature that covers the time does not make an old request p
 
 test("no signature, or one that is not a signature, is refused", () => {
   assert.equal(reasonOf({}), "signature_missing");
+  assert.throws(() => verifyWebhook(body, {}, secret), {
+    message: "The webhook-signature or X-SMS-Signature header is missing.",
+  });
   for (const junk of ["", "zz", "4fff", `${headers["X-SMS-Signature"]}00`, "é".repeat(64)]) {
     assert.equal(reasonOf({ "x-sms-signature": junk }), "signature_mismatch", junk);
   }

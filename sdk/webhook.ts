@@ -98,7 +98,7 @@ function judgeTime(timestamp: string, { toleranceSeconds = 300, now = new Date()
 function verifyBodyOnly(body: Buffer, header: Header, secrets: string[]) {
   const given = [header("x-sms-signature"), header("x-sms-signature-previous")];
   const signatures = given.filter((each) => each !== null);
-  if (signatures.length === 0) throw missing("X-SMS-Signature");
+  if (signatures.length === 0) throw missing("webhook-signature or X-SMS-Signature");
   requireMatch(
     secrets.map((secret) => hmac(secret, body).digest("hex")),
     signatures,

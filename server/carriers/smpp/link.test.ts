@@ -626,7 +626,10 @@ test("a test of the bind says in words what happened", async () => {
   );
   assert.equal(gone.isBound, false);
   const words = "the carrier refused the connection (ECONNREFUSED)";
-  assert.equal(gone.sentence, `No bind to 127.0.0.1:${port} as transmitter: ${words}.`);
+  assert.equal(
+    gone.sentence,
+    `No bind to 127.0.0.1:${port} as transmitter: ${words}. Check host and port, and that the carrier lets your address connect.`,
+  );
 });
 
 test("a bind refused for its system type says which setting to fix, and blames no credentials", async () => {

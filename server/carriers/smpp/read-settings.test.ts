@@ -179,6 +179,11 @@ test("a field longer than the protocol allows warns and is kept whole", () => {
   assert.equal(passwordWarnings("p".repeat(8)).length, 0);
 });
 
+test("a password that is empty, as of a variable that nobody set, is accepted with a warning", () => {
+  assert.equal(passwordFault(""), undefined);
+  assert.deepEqual(passwordWarnings(""), ["password is empty; few carriers accept that."]);
+});
+
 test("a password that a NUL would cut short, or that the wire cannot carry, is refused", () => {
   assert.equal(passwordFault("pässword"), undefined);
   assert.match(passwordFault("a\0b") ?? "", /cannot carry/);

@@ -107,6 +107,7 @@ function lengthWarnings(settings: SmppSettings): string[] {
 }
 
 export function passwordWarnings(password: string): string[] {
+  if (password === "") return ["password is empty; few carriers accept that."];
   return lengthWarning("password", password);
 }
 

@@ -36,13 +36,14 @@ export async function testBind(deps: Deps): Promise<BindTest> {
 async function testOne(deps: Deps, bind: BindKind): Promise<BindTest> {
   const { host, port, systemId } = deps.settings;
   const where = `${host}:${port}`;
-  const { answered, ended, session } = openOnce(deps, bind);
+  const { connected, answered, ended, session } = openOnce(deps, bind);
   const end = await Promise.race([answered, ended]);
   if (end !== undefined) {
     const code = end.why === "bind_refused" ? end.status : undefined;
     if (code === status.alreadyBound && (await deps.isHeld()))
       return { isBound: true, sentence: `The service holds the only bind that ${where} allows.` };
-    const hint = code === undefined ? undefined : hints.get(code);
+    const isOutOfReach = !deps.settings.tls && !connected.isReached;
+    const hint = code === undefined ? (isOutOfReach ? REACH : undefined) : hints.get(code);
     const which = deps.settings.bind === "pair" ? ` as ${bind}` : "";
     const sentence = [`No bind to ${where}${which}: ${end.problem}.`, hint]
       .filter(Boolean)
@@ -53,6 +54,7 @@ async function testOne(deps: Deps, bind: BindKind): Promise<BindTest> {
   return { isBound: true, sentence: `Bound to ${where} as ${bind} ${systemId}, and it answers.` };
 }
 
+const REACH = "Check host and port, and that the carrier lets your address connect.";
 const CREDENTIALS = "Check the system id and the password.";
 
 /** What to do about common refusals. */
@@ -66,6 +68,7 @@ const hints = new Map<number, string>([
 function openOnce({ settings, password, clock }: Deps, bind: BindKind) {
   const answered = Promise.withResolvers<undefined>();
   const ended = Promise.withResolvers<SessionEnd>();
+  const connected = { isReached: false };
   const session = new Session({
     // Asks at once: this link has no time to become idle.
     settings: { ...settings, enquireLinkMs: 0 },
@@ -75,7 +78,7 @@ function openOnce({ settings, password, clock }: Deps, bind: BindKind) {
     meter: new Meter(),
     trace: undefined,
     events: {
-      onConnected() {},
+      onConnected: () => (connected.isReached = true),
       onBound() {},
       onLeaving() {},
       onEnquired: () => answered.resolve(undefined),
@@ -86,5 +89,5 @@ function openOnce({ settings, password, clock }: Deps, bind: BindKind) {
       onEnd: (end) => ended.resolve(end),
     },
   });
-  return { session, answered: answered.promise, ended: ended.promise };
+  return { session, connected, answered: answered.promise, ended: ended.promise };
 }
