@@ -117,8 +117,8 @@ const set = command({
     const secrets = await openBox();
     const settings = changedSettings(carrier, changes, secrets);
     const { warnings } = requireSettings(settings);
-    for (const warning of [...warnings, ...passwordWarnings(password ?? "")])
-      context.terminal.say(warning);
+    const ofPassword = password === undefined ? [] : passwordWarnings(password);
+    for (const warning of [...warnings, ...ofPassword]) context.terminal.say(warning);
     const isChanged = await changeCarrier(db, {
       carrierId: carrier.carrier_id,
       version: carrier.version,

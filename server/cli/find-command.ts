@@ -30,13 +30,15 @@ export function explainLine({ commands, words, wantsHelp, version }: Line) {
     named.slice(0, 3).join(" "),
     commands.map(({ name }) => name),
   );
-  const hint = near === undefined ? "" : ` Did you mean posthorn ${near}?`;
-  const place = ["posthorn", ...group, "--help"].join(" ");
+  const hint = near === undefined ? "" : ` Did you mean ${PROGRAM} ${near}?`;
+  const place = [PROGRAM, ...group, "--help"].join(" ");
   return {
     isHelp: false,
     text: `There is no command "${named.join(" ")}".${hint} ${place} lists all.`,
   };
 }
+
+const PROGRAM = "npx posthorn";
 
 /** The leading words that some command begins with. */
 function groupOf(commands: readonly AnyCommand[], words: readonly string[]): string[] {

@@ -61,7 +61,7 @@ export function overview(commands: readonly AnyCommand[], group: string, version
       "Commands",
       shown.map(({ name, summary }) => [name, summary]),
     ),
-    "posthorn COMMAND --help explains a command. posthorn --version prints the version.",
+    "npx posthorn COMMAND --help explains a command. npx posthorn --version prints the version.",
   ]);
 }
 

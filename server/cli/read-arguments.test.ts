@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { command } from "./command.ts";
 import { flag, optional, required, several, unless, withFallback } from "./input.ts";
-import { prefix, text, wholeNumber } from "./input-values.ts";
+import { oneOf, prefix, text, wholeNumber } from "./input-values.ts";
 import { readArguments } from "./read-arguments.ts";
 
 const sample = command({
@@ -113,6 +113,19 @@ test("an option given twice is refused unless it may be repeated", () => {
   const read = readArguments(sample, ["49", "one", "--account", "A", "--account", "B"]);
 
   assert.deepEqual(read, { outcome: "wrong", faults: ["--account is given twice."] });
+});
+
+test("a list where an option is to be repeated is told so", () => {
+  const scope = several("SCOPE", oneOf(["send", "read"]), "Scopes.");
+  const scoped = { ...sample, arguments: {}, options: { scope } };
+
+  assert.deepEqual(readArguments(scoped, ["--scope", "send,read"]), {
+    outcome: "wrong",
+    faults: ['--scope must be one of send, read, not "send,read". Give --scope once for each.'],
+  });
+  assert.partialDeepStrictEqual(readArguments(scoped, ["--scope", "send", "--scope", "read"]), {
+    given: { scope: ["send", "read"] },
+  });
 });
 
 test("arguments after -- are taken as they are", () => {

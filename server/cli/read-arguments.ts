@@ -145,6 +145,8 @@ function readInto(
     given[key] = input.read(texts);
     return undefined;
   } catch (error) {
-    return `${label} ${messageOf(error)}`;
+    const isList = input.isRepeatable && texts.some((text) => text.includes(","));
+    const hint = isList && label.startsWith("--") ? ` Give ${label} once for each.` : "";
+    return `${label} ${messageOf(error)}${hint}`;
   }
 }

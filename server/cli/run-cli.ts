@@ -44,7 +44,7 @@ export async function runCli({ program, argv, streams }: Call): Promise<number> 
     const shows = commands.find(({ name }) => name !== command.name && isShownBy(command, name));
     return perform(command, read.given, { program, terminal, shows });
   }
-  terminal.say([...read.faults, `posthorn ${command.name} --help explains it.`].join("\n"));
+  terminal.say([...read.faults, `npx posthorn ${command.name} --help explains it.`].join("\n"));
   return EXIT.wrongCall;
 }
 
@@ -136,7 +136,7 @@ function explainAbsence(error: DatabaseUnavailable, { shows, hasCommitted }: Dee
   const [isLost, isThere] = [error.unknownBackend !== undefined, isOverstrained(error)];
   const isDoubtful = shows !== undefined && (isLost || hasCommitted);
   const advice = isDoubtful
-    ? `The command may have taken effect: check with posthorn ${shows.name} before you try again.`
+    ? `The command may have taken effect: check with npx posthorn ${shows.name} before you try again.`
     : `${isThere ? "Try" : "Check that it runs, then try"} again.`;
   const what = isThere ? "is too busy or full" : "cannot be reached";
   return `The database ${isDoubtful && isLost ? "went away before it answered" : what}: ${error.message}. ${advice}`;

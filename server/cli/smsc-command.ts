@@ -26,7 +26,7 @@ const smsc = command({
       fallback: "2775",
     }),
     systemId: optional("USER", text, "Let only this user bind. Default: anyone."),
-    password: optional("PASSWORD", text, "That user's password, at most 8 characters."),
+    password: optional("PASSWORD", text, "That user's password."),
     answer: withFallback("HOW", oneOf(answers), {
       meaning: `How it answers every submission: ${answers.join(", ")}.`,
       fallback: "by_recipient",
@@ -55,9 +55,11 @@ const smsc = command({
     const credentials =
       systemId === undefined ? {} : { credentials: { systemId, password: password ?? "" } };
     const options = { host, port, remember: 0, ...credentials, ...asScripted(script, clock) };
-    const running = await startSmsc(options).catch((error: Error) => {
+    const running = await startSmsc(options).catch(({ code, message }: NodeJS.ErrnoException) => {
       throw new CommandFailure(
-        `Cannot listen on ${host}:${port} (${error.message}). Choose another --host or --port.`,
+        code === "EADDRINUSE"
+          ? `Port ${port} on ${host} is taken. Stop what uses it, or choose another with --port.`
+          : `Cannot listen on ${host}:${port} (${code ?? message}). Choose another --host or --port.`,
       );
     });
     const address = { host: running.host, port: running.port };

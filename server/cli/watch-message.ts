@@ -43,7 +43,7 @@ const START_ONE = "Start one with: npm start";
 const END_FIRST = "End this with Ctrl+C, then start one with: npm start";
 
 const WAITING: Record<string, string> = {
-  QUEUED: "it waits to be handed to a carrier.",
+  QUEUED: "it waits to be handed to a carrier. If none is up, npx posthorn carrier list says why.",
   SENT: "no receipt has come yet, and one may never come.",
 };
 

@@ -111,7 +111,7 @@ test("a command that may have taken effect although its answer was lost says whe
   const { code, stderr } = await withLostCommit(line);
 
   assert.equal(code, 1);
-  assert.match(stderr, /may have taken effect: check with posthorn key list before/);
+  assert.match(stderr, /may have taken effect: check with npx posthorn key list before/);
 });
 
 test("a command that took effect but cannot show its result says where to check", async () => {
@@ -125,7 +125,7 @@ test("a command that took effect but cannot show its result says where to check"
   assert.equal(code, 1);
   assert.match(
     stderr,
-    /too busy or full: .* may have taken effect: check with posthorn carrier list/,
+    /too busy or full: .* may have taken effect: check with npx posthorn carrier list/,
   );
   const paused = await db.query(sql`select from carriers where name = 'unseen' and paused`);
   await json`carrier remove unseen`;

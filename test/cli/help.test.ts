@@ -93,7 +93,7 @@ test("a mistyped command gets the likely one suggested, on standard error", asyn
   assert.deepEqual([code, stdout], [2, ""]);
   assert.equal(
     stderr,
-    'There is no command "acount creat". Did you mean posthorn account create? posthorn --help lists all.\n',
+    'There is no command "acount creat". Did you mean npx posthorn account create? npx posthorn --help lists all.\n',
   );
 });
 
@@ -105,7 +105,7 @@ test("all wrong options are named, with the command that explains them", async (
     "There is no option --nam; did you mean --name?",
     "--name NAME is missing. The account's name, 1 to 60 characters.",
     '--credits must be a whole number from 0 to 1000000000000, not "many".',
-    "posthorn account create --help explains it.",
+    "npx posthorn account create --help explains it.",
   ]);
 });
 

@@ -56,6 +56,19 @@ test("the rehearsal SMSC sends receipts before its answer, contradicting, and wi
   );
 });
 
+test("the rehearsal SMSC on a taken port says so, and how to choose another", async () => {
+  await using smsc = startPosthorn(words`smsc --port 0`, {});
+  const { port } = JSON.parse(await smsc.line(/^\{/)) as { port: number };
+
+  const { code, stderr } = await callPosthorn(words`smsc --port ${port}`);
+
+  assert.equal(code, 1);
+  assert.equal(
+    stderr.trim(),
+    `Port ${port} on 127.0.0.1 is taken. Stop what uses it, or choose another with --port.`,
+  );
+});
+
 test("the rehearsal SMSC ends if stopped while it starts", async () => {
   const stopping = new AbortController();
   const stopSignal = () => {
