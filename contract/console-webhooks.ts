@@ -34,7 +34,9 @@ const delivery = {
   event: Event,
   sequence: Type.Integer(),
   url: Type.String(),
-  host: Type.String(),
+  host: Type.String({
+    description: "Scheme, host and port of the URL, as in the list of receivers.",
+  }),
   state: oneOf(deliveryStates),
   attempts: Type.Integer(),
   maxAttempts: Type.Integer(),

@@ -26,7 +26,7 @@ export function presentDelivery(
     event: row.event,
     sequence: row.sequence,
     url: role === "viewer" ? maskUrl(row.url) : row.url,
-    host: URL.parse(row.url)?.host ?? "",
+    host: URL.parse(row.url)?.origin ?? "",
     state: row.state,
     attempts: row.attempts,
     maxAttempts: MAX_ATTEMPTS,

@@ -97,6 +97,11 @@ test("deliveries are listed with their attempts, found by each filter, and maske
     return data[0]?.succeeded === 2 && data;
   });
   assert.equal(hosts.length, 1);
+  assert.equal(
+    detail.host,
+    hosts[0].host,
+    "a delivery names its receiver as the list of them does",
+  );
   assert.partialDeepStrictEqual(hosts[0], {
     host: new URL(receiver.url).origin,
     succeeded: 2,

@@ -340,6 +340,36 @@ const WIDER_BY = `{
   scrollWidth - clientWidth;
 }`;
 
+test("a receiver has one name in both lists, shown whole, and the table of receivers fits into a small window", async () => {
+  const [plain, secure] = ["http://127.0.0.1:4", `127.0.0.1:${tls.port}`];
+  await site.db.query(sql`
+    insert into webhook_hosts (account_id, host_key, origin, health, since, p95_ms, last_at, last_ok_at)
+    values (${account.accountId}, 1, ${"https://hooks.northwind-traders.example.com:8443"}, 'failing',
+            now(), 9999, now(), now() - interval '3 days')`);
+  await using tab = await site.signedIn(ada, "/webhooks?event=message.sent");
+  const { page } = tab;
+  const cell = (name: string) => page.getByRole("cell", { name, exact: true }).first();
+  const isCut = (name: string) =>
+    cell(name).evaluate(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth);
+  await page.setViewportSize({ width: 1024, height: 800 });
+
+  for (const name of [plain, secure]) assert.equal(await isCut(name), false, name);
+  await tab.picture("receivers of deliveries in a small window");
+  await page.getByRole("tab", { name: "Receivers" }).click();
+  for (const name of [plain, secure, "hooks.northwind-traders.example.com:8443"])
+    assert.equal(await isCut(name), false, name);
+  assert.equal(await page.evaluate(WIDER_BY), 0, "the table fits");
+  await tab.picture("receivers in a small window");
+  await page.setViewportSize({ width: 375, height: 812 });
+  const last = rows(page).filter({ hasText: "hooks.northwind" });
+  await last.waitFor();
+  const isWhole = await last
+    .getByText("hooks.northwind")
+    .evaluate(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth);
+  assert.ok(isWhole, "on a phone, too");
+  await tab.picture("receivers on a phone");
+});
+
 test("among thousands the next page continues from the rows shown, one in the range is found by its id, a search cut short resumes, and filters stay as typed", async () => {
   const busy = await site.account({ name: "Busy" });
   const owner = await site.person("Busy Owner", [[busy, "owner"]]);

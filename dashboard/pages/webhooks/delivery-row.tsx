@@ -7,6 +7,7 @@ import { TextLink } from "../../ui/link.tsx";
 import { type Column } from "../../ui/listing.tsx";
 import { Time } from "../../ui/time.tsx";
 import { useNextAttempt } from "./next-attempt.ts";
+import { receiverName } from "./receiver-name.ts";
 
 const DELIVERY_COLOR: Record<WebhookDelivery["state"], string> = {
   waiting: "gray",
@@ -33,7 +34,7 @@ function DeliveryLink({ row, children }: { row: WebhookDelivery; children: React
       search={(old) => ({ ...old, id: row.deliveryId })}
       resetScroll={false}
       underline="never"
-      aria-label={`${text.open}: ${text.states[row.state]}, ${row.event}, ${row.host}`}
+      aria-label={`${text.open}: ${text.states[row.state]}, ${row.event}, ${receiverName(row.host)}`}
     >
       {children}
     </TextLink>
@@ -75,7 +76,7 @@ export function selectColumn({
     ),
     cell: (row) => (
       <Checkbox
-        aria-label={text.select(row.event, row.host)}
+        aria-label={text.select(row.event, receiverName(row.host))}
         checked={selected.has(row.deliveryId)}
         disabled={!row.isReplayable}
         onChange={(event) => set([row.deliveryId], event.currentTarget.checked)}
@@ -100,7 +101,7 @@ export const COLUMNS: Column<WebhookDelivery>[] = [
     ),
   },
   { name: "event", header: text.columns.event, cell: ({ event }) => <code>{event}</code> },
-  { name: "host", header: text.columns.host, isLong: true, cell: ({ host }) => host },
+  { name: "host", header: text.columns.host, isName: true, cell: ({ host }) => receiverName(host) },
   {
     name: "message",
     header: text.columns.message,
@@ -168,7 +169,7 @@ export function CompactDelivery({ row, tick }: CompactProps) {
           {row.event}
         </Text>
         <Text span size="sm" truncate flex={1}>
-          {row.host}
+          {receiverName(row.host)}
         </Text>
         {row.attempts > 0 && (
           <Text span size="sm" flex="none">

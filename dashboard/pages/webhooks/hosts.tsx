@@ -10,6 +10,7 @@ import { type Column, CompactFacts, Listing } from "../../ui/listing.tsx";
 import { Time } from "../../ui/time.tsx";
 import { useRead } from "../../use-read.ts";
 import { healthOf, type Receiver } from "./receiver-health.ts";
+import { receiverName } from "./receiver-name.ts";
 
 /** Each receiver with its health. */
 export function Hosts() {
@@ -33,8 +34,8 @@ export function Hosts() {
       compact={(row) => (
         <Stack gap={4}>
           <Group justify="space-between" wrap="nowrap" gap="xs" align="flex-start">
-            <Text span size="sm" truncate>
-              {row.host}
+            <Text span size="sm" miw={0} style={{ overflowWrap: "anywhere" }}>
+              {receiverName(row.host)}
             </Text>
             <Health row={row} align="flex-end" />
           </Group>
@@ -98,7 +99,7 @@ function Rate({ row: { succeeded, failed } }: { row: Receiver }) {
 }
 
 const COLUMNS: Column<Receiver>[] = [
-  { name: "host", header: text.columns.host, isLong: true, cell: ({ host }) => host },
+  { name: "host", header: text.columns.host, isName: true, cell: ({ host }) => receiverName(host) },
   {
     name: "health",
     header: text.columns.health,
@@ -120,6 +121,7 @@ const COLUMNS: Column<Receiver>[] = [
   {
     name: "lastSuccess",
     header: text.columns.lastSuccess,
-    cell: ({ lastSuccessAt }) => (lastSuccessAt ? <Time at={lastSuccessAt} /> : words.never),
+    cell: ({ lastSuccessAt }) =>
+      lastSuccessAt ? <Time at={lastSuccessAt} form="relative" /> : words.never,
   },
 ];
