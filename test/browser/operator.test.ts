@@ -182,12 +182,15 @@ test("a carrier is added by the command shown, bound, paused, changed, lost and 
   assert.equal(added.code, 0, added.stderr);
   const acme = card(page, "acme");
   await acme.getByText("transceiver: Bound").waitFor();
+  const beside = card(page, "simulator").getByRole("button", { name: "Pause" });
+  const standing = await beside.boundingBox();
   await acme.getByText(/^changed .*, enquire_link answered /).waitFor();
   await acme.getByRole("button", { name: "Test bind" }).click();
   await acme
     .getByRole("status")
     .getByText(/and it answers\. It took \d/)
     .waitFor();
+  assert.deepEqual(await beside.boundingBox(), standing, "no button of another carrier moves");
   assert.equal(await acme.getByRole("alert").count(), 0, "it is told politely, and once");
 
   await acme.getByRole("button", { name: "Settings…" }).click();

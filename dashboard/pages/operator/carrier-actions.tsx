@@ -52,7 +52,7 @@ export function CarrierActions({ carrier }: { carrier: Carrier }) {
     setTested(outcome?.ok ? outcome.result : undefined);
   }
   return (
-    <Stack gap="xs" mt="auto">
+    <Stack gap="xs">
       <Group gap="xs">
         <RowButton loading={test.isRunning} onClick={() => void bind()}>
           {text.test}

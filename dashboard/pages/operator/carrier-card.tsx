@@ -19,7 +19,7 @@ const STATE_COLOR: Record<Carrier["state"], string> = {
 export function CarrierCard({ carrier }: { carrier: Carrier }) {
   return (
     <Paper withBorder p="md" component="section" aria-label={carrier.name}>
-      <Stack gap="md" h="100%">
+      <Stack gap="md">
         <Group justify="space-between" wrap="nowrap" align="flex-start">
           <div className={classes["carrier"]}>
             <Title order={2} size="h5">
