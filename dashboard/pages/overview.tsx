@@ -1,4 +1,4 @@
-import { Alert, Grid, Group, SimpleGrid, Skeleton, Stack } from "@mantine/core";
+import { Alert, Grid, Group, SimpleGrid, Skeleton, Stack, Text } from "@mantine/core";
 import { IconAlertTriangle } from "@tabler/icons-react";
 import { useQueryClient } from "@tanstack/react-query";
 import { type LinkProps, useNavigate, useSearch } from "@tanstack/react-router";
@@ -117,16 +117,20 @@ type StandingProps = {
   hasWebhook: boolean;
 };
 
-/** The state in one line. */
+/** The state in one line. On a phone it wraps, and the dots between its parts are left out. */
 function Standing({ summary: { alerts, daysLeft }, ...known }: StandingProps) {
   const { isOperator } = useMe();
   const parts = standingOf({ alerts, daysLeft, isOperator, ...known });
   if (parts.length === 0) return null;
   return (
-    <Group gap="xs" role="group" aria-label={text.state} fz="sm">
+    <Group gap="sm" role="group" aria-label={text.state} fz="sm">
       {parts.map(([words, link], index) => (
         <Fragment key={words}>
-          {index > 0 && <span aria-hidden>·</span>}
+          {index > 0 && (
+            <Text span inherit visibleFrom="sm" aria-hidden>
+              ·
+            </Text>
+          )}
           <TextLink {...link} fz="inherit">
             {words}
           </TextLink>

@@ -294,6 +294,21 @@ test("days begin at midnight in the reader's zone, which the page names; message
   }
 });
 
+test("the line of state has dots between its parts, and on a phone none at the ends of its lines", async () => {
+  const calm = await site.account({ name: "Calm", credits: 1_000 });
+  await send(["4915112345678"], {}, await site.key(calm));
+  const boss = await site.person("Grace Hopper", [[calm, "viewer"]], true);
+  await using tab = await site.signedIn(boss, "/");
+  const { page } = tab;
+  const standing = page.getByRole("group", { name: "Current state" });
+  await standing.getByRole("link").nth(1).waitFor();
+
+  assert.match(await standing.innerText(), /·/);
+  await page.setViewportSize({ width: 375, height: 812 });
+  assert.doesNotMatch(await standing.innerText(), /·/);
+  await tab.picture("standing");
+});
+
 test("late numbers and panels show placeholders; one that fails says so, and the others stay", async () => {
   // Requests that wait too long for a table are told to retry.
   await using tab = await site.signedIn(ada, "/keys", { statuses: [500, 503] });

@@ -14,6 +14,13 @@ test("alerts of one kind are one sentence, which names three of them and counts 
   assert.equal(down("a", "b", "c", "d"), "Carriers down: a, b, c and 1 more.");
 });
 
+test("a failing receiver is named as in the list of receivers", () => {
+  const failing = (subject: string) => alertInWords("receiver_failing", [{ subject, count: null }]);
+
+  assert.match(failing("https://a.example.com:8443"), /^a\.example\.com:8443 is failing;/);
+  assert.match(failing("http://10.0.0.1:3000"), /^http:\/\/10\.0\.0\.1:3000 is failing;/);
+});
+
 test("if the service counts, its count is shown", () => {
   const exhausted = (count: number) =>
     alertInWords("deliveries_exhausted", [{ subject: null, count }]);

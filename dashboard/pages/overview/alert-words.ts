@@ -1,5 +1,6 @@
 import type { Alert } from "#contract";
 import { formatNumber } from "../../format.ts";
+import { receiverName } from "../../receiver-name.ts";
 import { overviewText as text } from "../../text/overview.ts";
 
 const MOST_NAMES = 3;
@@ -9,7 +10,8 @@ export function alertInWords(
   kind: Alert["kind"],
   alerts: Pick<Alert, "subject" | "count">[],
 ): string {
-  const names = alerts.flatMap(({ subject }) => subject ?? []);
+  const subjects = alerts.flatMap(({ subject }) => subject ?? []);
+  const names = kind === "receiver_failing" ? subjects.map(receiverName) : subjects;
   const count = alerts[0]?.count ?? alerts.length;
   const named = names.slice(0, MOST_NAMES).join(", ");
   const more = names.length - MOST_NAMES;

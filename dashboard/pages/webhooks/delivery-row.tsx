@@ -2,12 +2,12 @@ import { Badge, Checkbox, Group, Stack, Text } from "@mantine/core";
 import type { ReactNode } from "react";
 import type { WebhookDelivery } from "#contract";
 import { formatDuration } from "../../format.ts";
+import { receiverName } from "../../receiver-name.ts";
 import { answerInWords, webhooksText as text } from "../../text/webhooks.ts";
 import { TextLink } from "../../ui/link.tsx";
 import { type Column } from "../../ui/listing.tsx";
 import { Time } from "../../ui/time.tsx";
 import { useNextAttempt } from "./next-attempt.ts";
-import { receiverName } from "./receiver-name.ts";
 
 const DELIVERY_COLOR: Record<WebhookDelivery["state"], string> = {
   waiting: "gray",

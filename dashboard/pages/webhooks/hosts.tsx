@@ -1,6 +1,7 @@
 import { Badge, Group, Stack, Text, Tooltip } from "@mantine/core";
 import { IconWorldWww } from "@tabler/icons-react";
 import { formatCounted, formatDuration, formatNumber, formatRate } from "../../format.ts";
+import { receiverName } from "../../receiver-name.ts";
 import { useAccount } from "../../session.ts";
 import { hostsText as text, type ReceiverHealth } from "../../text/webhooks.ts";
 import { words } from "../../text/words.ts";
@@ -10,7 +11,6 @@ import { type Column, CompactFacts, Listing } from "../../ui/listing.tsx";
 import { Time } from "../../ui/time.tsx";
 import { useRead } from "../../use-read.ts";
 import { healthOf, type Receiver } from "./receiver-health.ts";
-import { receiverName } from "./receiver-name.ts";
 
 /** Each receiver with its health. */
 export function Hosts() {
