@@ -52,8 +52,8 @@ const ROOM = /^(?:contract|sdk|dashboard|server\/\w+)(?=\/)/;
 const FOLDERS: Record<string, { perProcess: number; within: number }> = {
   "test/browser": { perProcess: 6, within: 0.25 },
   "test/api": { perProcess: 4, within: 0.8 },
-  "test/flow": { perProcess: 4, within: 0.8 },
-  "test/crash": { perProcess: 1, within: 0.8 },
+  "test/flow": { perProcess: 4, within: 0.6 },
+  "test/crash": { perProcess: 1, within: 0.7 },
   "test/cli": { perProcess: 1, within: 0.8 },
 };
 
