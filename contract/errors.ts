@@ -26,9 +26,10 @@ export const apiErrors = {
   },
   IDEMPOTENCY_KEY_INVALID: {
     status: 400,
-    message: "The Idempotency-Key header must be 1 to 255 printable ASCII characters.",
+    message:
+      "The Idempotency-Key header must be given once, with 1 to 255 printable ASCII characters.",
     meaning:
-      "The `Idempotency-Key` header is empty, too long, or contains a character that is not printable ASCII.",
+      "The `Idempotency-Key` header is empty, too long, given more than once, or contains a character that is not printable ASCII.",
     fix: "Use a new UUID for each message, and reuse it only to repeat that request.",
   },
   REQUEST_INVALID: {

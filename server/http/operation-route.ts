@@ -28,7 +28,7 @@ export type Call<O extends Operation> = {
   params: ParamsOf<O>;
   query: QueryOf<O>;
   body: BodyOf<O>;
-  /** The raw `Idempotency-Key` header. */
+  /** The raw `Idempotency-Key` header; empty if it was given more than once. */
   idempotencyKey: string | undefined;
   /** Makes an error that this operation declares. */
   problem: (code: ErrorsOf<O>, details?: Detail[]) => Problem;

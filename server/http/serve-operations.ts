@@ -107,13 +107,25 @@ function callOf(
     params: request.params,
     query,
     body,
-    idempotencyKey: request.headers["idempotency-key"] as string | undefined,
+    idempotencyKey: idempotencyKeyOf(request),
     problem: (code, details) => new Problem(code, details),
     header: (header, value) => void reply.header(header, value),
     allowance: (left) => {
       admitted.allowance = left;
     },
   } as Call<Operation>;
+}
+
+/**
+ * Node joins repeated headers with a comma. Two keys must not pass for one: nobody can tell which of
+ * them a client will repeat. They become an empty key, which is refused wherever a key is taken.
+ */
+function idempotencyKeyOf({ headers, raw }: FastifyRequest): string | undefined {
+  const key = headers["idempotency-key"] as string | undefined;
+  if (!key?.includes(", ")) return key;
+  const names = raw.rawHeaders.filter((_, n) => n % 2 === 0);
+  const given = names.filter((name) => name.toLowerCase() === "idempotency-key");
+  return given.length > 1 ? "" : key;
 }
 
 /** Authenticates before the body is read, and checks the scope before anything is validated. */

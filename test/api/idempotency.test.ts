@@ -157,6 +157,31 @@ test("a key is 1 to 255 printable ASCII characters; an empty one is refused", as
   }
 });
 
+test("a key given twice is refused, even if both are equal; one key may hold a comma", async () => {
+  const account = await one.createAccount(10);
+  const given = (keys: string | string[], path: string, payload: object) =>
+    one.inject({
+      method: "POST",
+      url: path,
+      headers: { "x-api-key": account.key, "idempotency-key": keys },
+      payload,
+    });
+
+  for (const keys of [
+    ["a", "b"],
+    ["a", "a"],
+    ["a", ""],
+  ]) {
+    problemOf(await given(keys, "/v1/messages", message), "IDEMPOTENCY_KEY_INVALID");
+    const batch = await given(keys, "/v1/messages/batch", { messages: [message] });
+    problemOf(batch, "IDEMPOTENCY_KEY_INVALID");
+  }
+  assert.equal(await countOf(account), 0);
+  assert.equal((await given("a, b", "/v1/messages", message)).statusCode, 202);
+  const preview = await given(["a", "b"], "/v1/messages/preview", message);
+  assert.equal(preview.statusCode, 200, "a preview takes no key");
+});
+
 test("a batch is replayed whole and in its order", async () => {
   const account = await one.createAccount(10);
   const messages = ["a", "b", "c"].map((text) => ({ ...message, text }));
