@@ -139,6 +139,16 @@ const others: [string, Partial<ShortMessage<Buffer>>, unknown][] = [
     ["0123456789", "SCHEDULED", "none", null],
   ],
   [
+    "whose state is a number that the protocol does not define, which leaves it to the text",
+    { tlvs: encodeTlvs([id, state(9)]) },
+    good,
+  ],
+  [
+    "whose state is such a number and whose text names none, by the number",
+    { shortMessage: NOTHING, tlvs: encodeTlvs([id, state(9)]) },
+    ["0123456789", "9", "none", null],
+  ],
+  [
     "whose state TLV has no octets",
     { tlvs: encodeTlvs([id, { tag: tag.messageState, value: NOTHING }]) },
     good,
@@ -239,6 +249,14 @@ test("the carrier's settings define what its own words and its err mean", () => 
     receipt: { state: "Failed", ...meant },
   });
   assert.partialDeepStrictEqual(besideTlv, { receipt: meant });
+});
+
+test("a number that the carrier's settings define counts before the text beside it", () => {
+  const by = smppSettings({ receipt_states: { "9": "undelivered" } });
+
+  const read = summary({ tlvs: encodeTlvs([id, state(9)]) }, by);
+
+  assert.deepEqual(read, ["0123456789", "9", "undelivered", "000"]);
 });
 
 test("the sender of a receipt is the recipient of its message, without a plus", () => {

@@ -34,7 +34,7 @@ const LONGEST_WORD = 64;
 export function readDelivered(message: ShortMessage<Buffer>, settings: ReceiptSettings): Delivered {
   const type = message.esmClass & TYPE_BITS;
   const isMarked = type === RECEIPT || type === INTERMEDIATE;
-  const said = readSources(message, isMarked);
+  const said = readSources(message, isMarked, settings.receiptStates);
   const isReceipt = isMarked || (said.id !== undefined && said.word !== undefined);
   if (!isReceipt) return { kind: "inbound_text" };
   if (said.id === undefined || said.id.length > LONGEST_ID) return { kind: "unreadable" };
@@ -66,17 +66,29 @@ type Said = ReceiptText & {
 };
 
 /** TLVs come first; what they leave open is read from the text, wherever that is. */
-function readSources(message: ShortMessage<Buffer>, isMarked: boolean): Said {
+function readSources(
+  message: ShortMessage<Buffer>,
+  isMarked: boolean,
+  carrierStates: ReadonlyMap<string, Effect>,
+): Said {
   const { tlvs } = message;
   const text = readText(message, isMarked);
   const state = findTlvInteger(tlvs, tag.messageState);
   return {
     id: receiptedId(tlvs) ?? text.id,
-    // Many carriers send a meaningless zero: it counts only if the text names no state.
-    word: (state ? undefined : text.stat) ?? stateName(state),
+    word: (isMeant(state, carrierStates) ? undefined : text.stat) ?? stateName(state),
     stat: text.stat,
     err: networkError(tlvs) ?? text.err,
   };
+}
+
+/**
+ * Many carriers send a meaningless zero, and some a number that only they can explain: either
+ * counts only if the text names no state.
+ */
+function isMeant(state: number | undefined, carrierStates: ReadonlyMap<string, Effect>): boolean {
+  if (!state) return false;
+  return messageStates[state] !== undefined || carrierStates.has(String(state));
 }
 
 /** A number that the protocol does not define is kept as a word. */
