@@ -93,9 +93,13 @@ function isNamed(arrived: ArrivedReceipt | undefined): boolean {
   return arrived?.receipt.recipient !== null;
 }
 
-/** Whether the recipient must decide which submission is meant. */
+/**
+ * Whether the recipient must decide which submission is meant. A receipt that would decide one that
+ * is decided already may have overtaken the answer that uses its id again.
+ */
 function isContested(rivals: Candidate[], arrived: ArrivedReceipt | undefined): boolean {
-  return rivals.length > 1 || arrived?.parked?.isLong === true;
+  const isSpent = rivals[0]?.is_decided === true && arrived?.receipt.effect !== "none";
+  return rivals.length > 1 || isSpent || arrived?.parked?.isLong === true;
 }
 
 function within(rivals: Candidate[], since: Date): Candidate[] {

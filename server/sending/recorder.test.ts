@@ -338,6 +338,28 @@ test("a receipt for a recipient that no submission of its id has waits for its o
   assert.deepEqual(await statuses(other, message), ["SENT", "SENT", "SENT", "DELIVERED"]);
 });
 
+test("a receipt that overtakes its answer is kept for its recipient, even if its id was used before", async () => {
+  const { nodeId, statuses, record, receipt, submission, at } = await sharingOneId(1);
+  const recipient = "33698765432";
+  await record.receipt({ receipt, at });
+
+  await record.receipt({ receipt: { ...receipt, recipient }, at });
+  const message = await heldMessage(api, nodeId, { recipient });
+  await record.submission({ ...submission, message, at: new Date(at.getTime() + 10) });
+
+  assert.deepEqual(await statuses(message), ["DELIVERED", "DELIVERED"]);
+});
+
+test("a repeated receipt is in the history of its message, whatever else than a number it names", async () => {
+  const { messages, record, receipt, at } = await sharingOneId(1);
+  const recipient = messages[0]?.recipient ?? "";
+
+  for (const named of [recipient, recipient, `0${recipient.slice(2)}`, "12345", "Posthorn", null])
+    await record.receipt({ receipt: { ...receipt, recipient: named }, at });
+
+  assert.equal((await db.query(sql`select parked_id from parked_receipts`)).length, 0);
+});
+
 test("if a receipt's id may mean two submissions, it belongs to that of its recipient, else to the waiting one", async () => {
   const { nodeId, message: first, carrierId, at, record, submission } = await held();
   const step = { next: "sent" } as const;
