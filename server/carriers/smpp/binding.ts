@@ -58,8 +58,9 @@ export class Binding {
   takeAnswer(sequence: number, code: number): boolean {
     if (!this.isAsked || sequence !== this.#sequence) return false;
     this.end();
-    if (code === status.ok) this.#deps.onBound();
-    else this.#deps.onEnd({ why: "bind_refused", status: code, problem: refusal(code) });
+    const { bind, onBound, onEnd } = this.#deps;
+    if (code === status.ok) onBound();
+    else onEnd({ why: "bind_refused", status: code, problem: refusal(code, bind) });
     return true;
   }
 
@@ -97,7 +98,13 @@ export class Binding {
   }
 }
 
-function refusal(code: number): string {
-  const hint = code === status.invalidSystemType ? "; set the one it knows by --system-type" : "";
-  return `the carrier refused the bind: ${statusName(code)}${hint}`;
+function refusal(code: number, bind: BindKind): string {
+  return `the carrier refused the bind: ${statusName(code)}${hint(code, bind)}`;
+}
+
+function hint(code: number, bind: BindKind): string {
+  if (code === status.invalidSystemType) return "; set the one it knows by --system-type";
+  // SMPP 3.3 has no transceivers.
+  const isUnknown = code === status.invalidCommandId && bind === "transceiver";
+  return isUnknown ? "; it may know no transceivers: try --bind pair" : "";
 }

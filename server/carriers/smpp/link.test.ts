@@ -666,6 +666,22 @@ test("a test of a pair says which of its binds was refused", async () => {
   );
 });
 
+test("a carrier that does not know transceivers is said to need a pair", async () => {
+  await using smsc = await startSmsc({ bind: status.invalidCommandId });
+  const test = async (bind: string) => {
+    const { sentence } = await testBind({
+      settings: smppSettings({ port: smsc.port, bind }),
+      password: new Secret("secret"),
+      clock: systemClock,
+      isHeld: async () => false,
+    });
+    return sentence;
+  };
+
+  assert.match(await test("transceiver"), /ESME_RINVCMDID \(0x03\); .* --bind pair\.$/);
+  assert.match(await test("pair"), /ESME_RINVCMDID \(0x03\)\.$/);
+});
+
 test("a receipt during a test of the bind is refused for now, so that the carrier repeats it to the service", async () => {
   const head = { commandId: command.deliverSm, status: 0, sequence: 9 };
   const receipt = encodeShortMessage(head, receiptSaying("id:1 stat:DELIVRD"));
