@@ -175,9 +175,9 @@ export function compose(parts: Parts): Service {
       previousKey && deriveKey(previousKey, "posthorn cursors"),
     ),
     sources: {
-      submissions: ({ message_id }) => submissionHistory(db, message_id),
-      webhooks: ({ account_id, message_id }) =>
-        webhookHistory(db, { accountId: account_id, messageId: message_id }),
+      submissions: (from, { message_id }) => submissionHistory(from, message_id),
+      webhooks: (from, { account_id, message_id }) =>
+        webhookHistory(from, { accountId: account_id, messageId: message_id }),
     },
     limits,
     listener,

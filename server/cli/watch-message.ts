@@ -22,10 +22,12 @@ export async function watchMessage(
       `No service is sending now; the message is waiting. ${isAlone ? END_FIRST : START_ONE}`,
     );
   for (;;) {
-    const row = await findMessage(db, account_id, message_id);
+    const { row, history } = await db.snapshot(async (snapshot) => ({
+      row: await findMessage(snapshot, account_id, message_id),
+      history: await submissionHistory(snapshot, message_id),
+    }));
     if (!row) throw new Error(`Message ${message_id} is gone.`);
     const message = present(row);
-    const history = await submissionHistory(db, message_id);
     for (const line of storyOf(message, history)) {
       if (!told.has(line)) terminal.say(line);
       told.add(line);

@@ -67,16 +67,18 @@ export function messageHandlers(deps: Deps): Handlers<typeof operations> {
     },
 
     async listMessageEvents({ caller, params, problem }) {
-      const message = await findMessage(db, caller.accountId, params.messageId);
-      if (!message) throw problem("MESSAGE_NOT_FOUND");
-      return { data: await readHistory(db, message, sources) };
+      return db.snapshot(async (snapshot) => {
+        const message = await findMessage(snapshot, caller.accountId, params.messageId);
+        if (!message) throw problem("MESSAGE_NOT_FOUND");
+        return { data: await readHistory(snapshot, message, sources) };
+      });
     },
 
     async cancelMessage({ caller, params, problem }) {
       const known = await findMessage(db, caller.accountId, params.messageId);
       if (!known) throw problem("MESSAGE_NOT_FOUND");
       const { accountId, keyId, actor } = caller;
-      const isBegun = async () => (await sources.submissions(known)).some(mayBeHandedOver);
+      const isBegun = async () => (await sources.submissions(db, known)).some(mayBeHandedOver);
       const { message_id: messageId } = known;
       const request = { accountId, keyId, actor, messageId, now: clock.now(), isBegun };
       const result = await cancelMessage(db, request, deps.listener);

@@ -1,19 +1,24 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { submissionHistory } from "#sending";
+import { webhookHistory } from "#webhooks";
 import { webhookWorld } from "../../test/support/webhook-world.ts";
 import { readHistory } from "./history.ts";
 import { findMessage } from "./read.ts";
 
-test("a history ends with the status that its message was read in: a later one would lack its error", async () => {
+test("a history that is read while its message moves on shows none of that move", async () => {
   await using world = await webhookWorld();
-  const messageId = await world.message({ url: null });
-  const message = await findMessage(world.db, world.accountId, messageId);
-  assert.ok(message);
-  await world.move(messageId, "FAILED");
+  const { accountId } = world;
+  const messageId = await world.message({ url: "http://127.0.0.1:9/" });
 
-  const history = await readHistory(world.db, message, {
-    submissions: () => Promise.resolve([]),
-    webhooks: () => Promise.resolve(new Map()),
+  const history = await world.db.snapshot(async (snapshot) => {
+    const message = await findMessage(snapshot, accountId, messageId);
+    assert.ok(message);
+    await world.move(messageId, "FAILED");
+    return readHistory(snapshot, message, {
+      submissions: (from) => submissionHistory(from, messageId),
+      webhooks: (from) => webhookHistory(from, { accountId, messageId }),
+    });
   });
 
   assert.deepEqual(

@@ -1,6 +1,6 @@
 import type { HistoryEntry, Status } from "#contract";
 import { eventNames } from "#contract/words";
-import { type Queryable, sql } from "#platform";
+import { type Queryable, type Snapshot, sql } from "#platform";
 import { type MessageRow, presentError } from "./message-row.ts";
 
 type StatusEntry = Extract<HistoryEntry, { type: "status" }>;
@@ -8,29 +8,26 @@ type StatusEntry = Extract<HistoryEntry, { type: "status" }>;
 /** What other rooms know about the history of a message. */
 export type HistorySources = {
   /** Submissions, doubts and receipts. */
-  submissions(message: MessageRow): Promise<HistoryEntry[]>;
+  submissions(db: Queryable, message: MessageRow): Promise<HistoryEntry[]>;
   /** The webhook of each status change, by its sequence. */
-  webhooks(message: MessageRow): Promise<Map<number, NonNullable<StatusEntry["webhook"]>>>;
+  webhooks(
+    db: Queryable,
+    message: MessageRow,
+  ): Promise<Map<number, NonNullable<StatusEntry["webhook"]>>>;
 };
 
 type StatusRow = { sequence: number; status: Status; at: Date };
 
-/** Everything that happened to a message, oldest first. */
+/** Everything that happened to a message, which was read in the same snapshot, oldest first. */
 export async function readHistory(
-  db: Queryable,
+  snapshot: Snapshot,
   message: MessageRow,
   sources: HistorySources,
 ): Promise<HistoryEntry[]> {
-  const [events, submissions, webhooks] = await Promise.all([
-    // Leaves out later changes: the row at hand does not have their errors.
-    db.query<StatusRow>(sql`
-      select sequence, status, at
-        from events
-       where message_id = ${message.message_id} and sequence <= ${message.sequence}
-       order by sequence`),
-    sources.submissions(message),
-    sources.webhooks(message),
-  ]);
+  const events = await snapshot.query<StatusRow>(sql`
+    select sequence, status, at from events where message_id = ${message.message_id} order by sequence`);
+  const submissions = await sources.submissions(snapshot, message);
+  const webhooks = await sources.webhooks(snapshot, message);
   const queued: StatusRow = { sequence: 1, status: "QUEUED", at: message.created_at };
   const statuses = [queued, ...events].map(({ sequence, status, at }): StatusEntry => {
     const hasError = status === "FAILED" || status === "UNDELIVERED";

@@ -32,8 +32,12 @@ export type Transaction = Queryable & {
   afterFailure(run: () => void): void;
 };
 
+/** Proof that the statements only read, and all see what was committed before the first of them. */
+export type Snapshot = Transaction & { readonly isSnapshot: true };
+
 export type Database = Queryable & {
   transaction<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result>;
+  snapshot<Result>(work: (snapshot: Snapshot) => Promise<Result>): Promise<Result>;
   close(): Promise<void>;
 };
 
@@ -72,7 +76,12 @@ export function openDatabase(options: DatabaseOptions): Database {
   return {
     query: (statement) => onConnection(source, (client) => run(client, statement)),
     transaction: (work) =>
-      onConnection(source, (client) => inTransaction(client, work, options.log)),
+      onConnection(source, (client) => inTransaction(client, "begin", work, options.log)),
+    snapshot: (work) =>
+      onConnection(source, (client) => {
+        const within = (tx: Transaction) => work({ ...tx, isSnapshot: true });
+        return inTransaction(client, BEGIN_SNAPSHOT, within, options.log);
+      }),
     async close() {
       await pool.end();
       await Promise.all([...open].map(hasLeft));
@@ -133,12 +142,15 @@ async function onConnection<Result>(
   }
 }
 
+const BEGIN_SNAPSHOT = "begin isolation level repeatable read, read only";
+
 async function inTransaction<Result>(
   client: pg.PoolClient,
+  begin: string,
   work: (tx: Transaction) => Promise<Result>,
   log: Log,
 ): Promise<Result> {
-  await client.query("begin");
+  await client.query(begin);
   const listeners: (() => void)[] = [];
   const failureListeners: (() => void)[] = [];
   let result: Result;

@@ -7,7 +7,13 @@ export * from "./light.ts";
 export { batcher, orEach } from "./batcher.ts";
 export { databaseClock, type DatabaseClock, followDatabase } from "./database-clock.ts";
 export { DAY_MS, HOUR_MS, MINUTE_MS } from "./durations.ts";
-export { type Database, openDatabase, type Queryable, type Transaction } from "./database.ts";
+export {
+  type Database,
+  openDatabase,
+  type Queryable,
+  type Snapshot,
+  type Transaction,
+} from "./database.ts";
 export { deletePage } from "./delete-page.ts";
 export { findRunningPostgres } from "./embedded-postgres/running.ts";
 export { pathsIn } from "./embedded-postgres/paths.ts";

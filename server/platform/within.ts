@@ -8,6 +8,7 @@ export function within(tx: Transaction): Database {
   return {
     query: tx.query,
     transaction: (work) => work(tx),
+    snapshot: () => Promise.reject(new Error("A transaction that writes has no snapshot.")),
     close: () => Promise.resolve(),
   };
 }

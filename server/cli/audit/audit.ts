@@ -29,10 +29,7 @@ const MAX_SHOWN = 100;
  * database must not have a statement timeout. Nothing is ever repaired.
  */
 export function audit(db: Database, options: AuditOptions): Promise<Audit> {
-  return db.transaction(async (tx) => {
-    await tx.query(rawSql("set transaction isolation level repeatable read, read only"));
-    return auditWithin(tx, options);
-  });
+  return db.snapshot((snapshot) => auditWithin(snapshot, options));
 }
 
 /** The same, as this transaction sees it. */
