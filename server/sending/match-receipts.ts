@@ -94,11 +94,11 @@ function isNamed(arrived: ArrivedReceipt | undefined): boolean {
 }
 
 /**
- * Whether the recipient must decide which submission is meant. A receipt that would decide one that
- * is decided already may have overtaken the answer that uses its id again.
+ * Whether the recipient must decide which submission is meant. If the only one is decided already,
+ * the receipt may have overtaken the answer that uses its id again.
  */
 function isContested(rivals: Candidate[], arrived: ArrivedReceipt | undefined): boolean {
-  const isSpent = rivals[0]?.is_decided === true && arrived?.receipt.effect !== "none";
+  const isSpent = rivals[0]?.is_decided === true;
   return rivals.length > 1 || isSpent || arrived?.parked?.isLong === true;
 }
 

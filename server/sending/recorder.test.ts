@@ -338,12 +338,14 @@ test("a receipt for a recipient that no submission of its id has waits for its o
   assert.deepEqual(await statuses(other, message), ["SENT", "SENT", "SENT", "DELIVERED"]);
 });
 
-test("a receipt that overtakes its answer is kept for its recipient, even if its id was used before", async () => {
+test("receipts that overtake their answer are kept for their recipient, even if its id was used before", async () => {
   const { nodeId, statuses, record, receipt, submission, at } = await sharingOneId(1);
   const recipient = "33698765432";
   await record.receipt({ receipt, at });
 
+  await record.receipt({ receipt: { ...receipt, recipient, effect: "none" }, at });
   await record.receipt({ receipt: { ...receipt, recipient }, at });
+  assert.equal((await db.query(sql`select parked_id from parked_receipts`)).length, 2);
   const message = await heldMessage(api, nodeId, { recipient });
   await record.submission({ ...submission, message, at: new Date(at.getTime() + 10) });
 
