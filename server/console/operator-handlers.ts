@@ -4,6 +4,7 @@ import {
   findAccounts,
   judgeName,
   lineFaults,
+  lockAccounts,
   recordAudit,
 } from "#accounts";
 import type { AccountRow, RemoteActor } from "#accounts";
@@ -79,6 +80,8 @@ export function operatorHandlers({ db, clock, pager, secrets, publicUrl }: Deps)
       const now = clock.now();
       return db.transaction(async (tx) => {
         await holdAccess(tx);
+        // Of several links made at once, each withdraws the one before it.
+        await lockAccounts(tx, [accountId]);
         // Before looking for owners: this waits for anyone just joining, who then is one.
         await withdrawOwnerLinks(tx, { accountId, now });
         const [account] = await presentAccounts(tx, await findAccounts(tx, [accountId]));

@@ -578,6 +578,29 @@ test("an account without an owner gets a new owner link, which withdraws the old
   assert.equal((await operator.post(unknown)).json().error.code, "ACCOUNT_NOT_FOUND");
 });
 
+test("of two owner links made at once for an account only the newer one is open", async () => {
+  const console = await shared.another();
+  const operator = await console.member("owner", { isOperator: true });
+  const { account } = (await operator.post("/console/operator/accounts", { name: "Twice" })).json();
+  const path = `/console/operator/accounts/${account.accountId}/owner-link`;
+
+  // Both ask while the first link is still open, and neither can withdraw it yet.
+  const { both } = await held(console.db, async (tx) => {
+    await tx.query(sql`select from links where account_id = ${account.accountId} for update`);
+    const asked = [operator.post(path), operator.post(path)];
+    await somebodyWaits(console.db, 2);
+    return { both: Promise.all(asked) };
+  });
+
+  assert.deepEqual(
+    (await both).map(({ statusCode }) => statusCode),
+    [201, 201],
+  );
+  const open = await console.db.query(sql`
+    select link_id from links where account_id = ${account.accountId} and withdrawn_at is null`);
+  assert.equal(open.length, 1);
+});
+
 test("setting a new password, by a link or in the profile, withdraws all other reset links", async () => {
   const console = await shared.another();
   const operator = await console.member("owner", { isOperator: true });
