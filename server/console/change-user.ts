@@ -40,9 +40,15 @@ export async function setOperator(
   if (!user) return { outcome: "unknown" };
   const userId = user.user_id;
   return db.transaction(async (tx) => {
-    // Locks all operators: if two remove each other at the same time, one of them remains.
-    const operators = await tx.query<{ user_id: string }>(sql`
-      select user_id from users where is_operator order by user_id for no key update`);
+    // Locks all operators: if two remove each other at the same time, one of them remains. Locks
+    // the user too: of several who make them an operator at once, only one changes something.
+    const locked = await tx.query<{ user_id: string; is_operator: boolean }>(sql`
+      select user_id, is_operator
+        from users
+       where is_operator or user_id = ${userId}
+       order by user_id
+         for no key update`);
+    const operators = locked.filter(({ is_operator }) => is_operator);
     const before = operators.some(({ user_id }) => user_id === userId);
     if (before === isOperator) return { outcome: "unchanged", userId };
     if (!isOperator && operators.length === 1) return { outcome: "last_operator" };

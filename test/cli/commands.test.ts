@@ -697,6 +697,33 @@ test("a user gets a reset link; revoking an operator, but not the last, ends the
   assert.deepEqual(audited[0]?.details, { before: true, after: false });
 });
 
+test("a user made an operator twice at once is so from the first, which alone is audited", async () => {
+  const { accountId } = await json<Account>`account create --name Twice`;
+  const args = words`user create --email twice@example.com --password-stdin --account ${accountId} --role viewer`;
+  const input = "correct battery horse staple\n";
+  const { userId } = await posthornJson<{ userId: string }>(args, {
+    environment,
+    run: callPosthorn,
+    input,
+  });
+
+  const { both } = await held(db, async (tx) => {
+    await tx.query(sql`select from users for no key update`);
+    const make = () => run`user set --email twice@example.com --operator yes`;
+    const asked = [make(), make()];
+    await somebodyWaits(db, 2);
+    return { both: Promise.all(asked) };
+  });
+
+  assert.deepEqual(
+    (await both).map(({ code }) => code),
+    [0, 0],
+  );
+  const audited = await db.query(sql`
+    select details from audit_log where action = 'user.operator_changed' and object_id = ${userId}`);
+  assert.deepEqual(audited, [{ details: { before: false, after: true } }]);
+});
+
 test("an interrupted command ends at once, even if the database is still working on its request", async () => {
   const code = await held(db, async (tx) => {
     await tx.query(sql`lock table ledger in access exclusive mode`);
