@@ -1,5 +1,6 @@
 import { type Change, recordAudit } from "#accounts";
 import { type Database, type Queryable, sql, type Transaction } from "#platform";
+import { lockRouting } from "./routing.ts";
 
 /** The longest matching prefix wins; the empty one is the default. */
 export type Route = { prefix: string; carrierIds: string[] };
@@ -7,7 +8,8 @@ export type Price = { prefix: string; credits: number };
 
 /**
  * Changes of routes and prices. Each applies from the next request on every node: changes are
- * counted in the tables, and the statement that accepts messages compares that count.
+ * counted in the tables, and the statement that accepts messages compares that count. Each locks
+ * that count before any entry: it is audited with what it replaced, and none deadlocks.
  */
 export function setRoute(
   db: Database,
@@ -15,6 +17,7 @@ export function setRoute(
   change: Change,
 ): Promise<void> {
   return db.transaction(async (tx) => {
+    await lockRouting(tx);
     const [before] = await listRoutes(tx, prefix);
     await tx.query(sql`
       insert into routes (prefix, carrier_ids) values (${prefix}, ${carrierIds}::uuid[])
@@ -27,6 +30,7 @@ export function setRoute(
 /** False if there was no such route. */
 export function removeRoute(db: Database, prefix: string, change: Change): Promise<boolean> {
   return db.transaction(async (tx) => {
+    await lockRouting(tx);
     const [gone] = await tx.query<{ carrier_ids: string[] }>(sql`
       delete from routes where prefix = ${prefix} returning carrier_ids`);
     if (!gone) return false;
@@ -58,6 +62,7 @@ export async function takeOutOfRoutes(
 
 export function setPrice(db: Database, { prefix, credits }: Price, change: Change): Promise<void> {
   return db.transaction(async (tx) => {
+    await lockRouting(tx);
     const [before] = await listPrices(tx, prefix);
     await tx.query(sql`
       insert into prices (prefix, credits) values (${prefix}, ${credits})
@@ -70,6 +75,7 @@ export function setPrice(db: Database, { prefix, credits }: Price, change: Chang
 /** False if there was no such price. */
 export function removePrice(db: Database, prefix: string, change: Change): Promise<boolean> {
   return db.transaction(async (tx) => {
+    await lockRouting(tx);
     const [gone] = await tx.query<{ credits: number }>(sql`
       delete from prices where prefix = ${prefix} returning credits`);
     if (!gone) return false;
