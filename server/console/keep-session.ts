@@ -1,7 +1,7 @@
 import { Problem } from "#http";
 import type { Transaction } from "#platform";
-import { endSessionsOf, renewToken } from "./sign-in/sessions.ts";
-import { lockUser } from "./users.ts";
+import { endSessionsOf, lockSession, renewToken } from "./sign-in/sessions.ts";
+import { lockUser, type UserRow } from "./users.ts";
 
 /**
  * Ends all sessions of a user but this one, which gets a new token, so that a copy of its cookie is
@@ -16,4 +16,14 @@ export async function keepOnlySession(
   await lockUser(tx, userId);
   if (!(await renewToken(tx, { sessionId, tokenHash }))) throw new Problem("SESSION_REQUIRED");
   return endSessionsOf(tx, userId, { except: sessionId });
+}
+
+/** Locks the user, and refuses a person whose session was ended since they were let in. */
+export async function lockPerson(
+  tx: Transaction,
+  { userId, sessionId }: { userId: string; sessionId: string },
+): Promise<UserRow | undefined> {
+  const user = await lockUser(tx, userId);
+  if (!(await lockSession(tx, sessionId))) throw new Problem("SESSION_REQUIRED");
+  return user;
 }

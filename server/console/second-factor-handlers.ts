@@ -1,7 +1,7 @@
 import { recordAudit } from "#accounts";
 import type { ConsoleHandlers } from "./console-call.ts";
 import { required } from "./field-problems.ts";
-import { keepOnlySession } from "./keep-session.ts";
+import { keepOnlySession, lockPerson } from "./keep-session.ts";
 import { isRightCode, provePassword, type SignInDeps, spendTry } from "./proofs.ts";
 import {
   acceptCode,
@@ -43,6 +43,7 @@ export function secondFactorHandlers(deps: SignInDeps) {
     async enrolSecondFactor({ person, actor }) {
       const now = clock.now();
       return db.transaction(async (tx) => {
+        await lockPerson(tx, person);
         const secret = await beginSecondFactor(tx, deps, person.userId);
         const action = "user.second_factor_enrolled";
         await recordAudit(tx, action, { actor, now, objectId: person.userId });
@@ -87,7 +88,7 @@ export function secondFactorHandlers(deps: SignInDeps) {
     async renewRecoveryCodes({ person, actor, problem }) {
       const now = clock.now();
       const recoveryCodes = await db.transaction(async (tx) => {
-        const user = await lockUser(tx, person.userId);
+        const user = await lockPerson(tx, person);
         if (!user?.totp) return undefined;
         const action = "user.recovery_codes_renewed";
         await recordAudit(tx, action, { actor, now, objectId: person.userId });

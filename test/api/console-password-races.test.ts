@@ -187,6 +187,36 @@ for (const [name, path, isHalfWay] of [
     assert.deepEqual(await auditOf(userId), before);
   });
 
+test("recovery codes asked for in a session that ends meanwhile are not made", async () => {
+  const console = await shared.another();
+  const person = await console.member("owner");
+  const { userId, post } = person;
+  await enrol(person);
+  const codes = () =>
+    shared.db.query(sql`select hash from recovery_codes where user_id = ${userId} order by hash`);
+  const before = await codes();
+  const request = () => post("/console/auth/recovery-codes");
+
+  const answer = await answerAfter({ userId, request }, (tx) => endSessionsOf(tx, userId));
+
+  assert.equal(answer.json().error?.code, "SESSION_REQUIRED");
+  assert.deepEqual(await codes(), before);
+});
+
+test("a session that ends meanwhile replaces no seed that waits for its first code", async () => {
+  const console = await shared.another();
+  const { userId, post } = await console.member("owner");
+  const request = () => post("/console/auth/second-factor/enrol");
+
+  const answer = await answerAfter({ userId, request }, (tx) => endSessionsOf(tx, userId));
+
+  assert.equal(answer.json().error?.code, "SESSION_REQUIRED");
+  assert.deepEqual(
+    await shared.db.query(sql`select totp_pending from users where user_id = ${userId}`),
+    [{ totp_pending: null }],
+  );
+});
+
 function auditOf(userId: string): Promise<unknown[]> {
   return shared.db.query(sql`
     select action from audit_log where object_id = ${userId} order by audit_id`);

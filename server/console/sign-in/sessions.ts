@@ -119,6 +119,13 @@ export async function noteProof(db: Queryable, sessionId: string, now: Date): Pr
   return noted.length > 0;
 }
 
+/** Whether the session is there. If it is, nobody can end it until the transaction ends. */
+export async function lockSession(tx: Transaction, sessionId: string): Promise<boolean> {
+  const locked = await tx.query(sql`
+    select session_id from sessions where session_id = ${sessionId} for key share`);
+  return locked.length > 0;
+}
+
 export async function endSession(
   db: Queryable,
   { sessionId, userId }: { sessionId: string; userId: string },
