@@ -53,6 +53,8 @@ const PAGE = 500;
 /** A database that restarts or fails over is back long before. */
 const AWAY_LIMIT_MS = 300_000;
 const ASK_AGAIN_MS = 500;
+/** A change of status takes far less. If one hangs, following begins without it. */
+const OUTLAST_LIMIT_MS = 10_000;
 
 /**
  * Yields every status change of an account as it happens, each once, those of a message in order.
@@ -72,6 +74,7 @@ export async function* followEvents(
   let renewedAtMs = clock.monotonicMs();
   let seen = await look(deps);
   let isNoted = false;
+  await outlast(deps, signal);
   onReady?.();
   while (!signal.aborted) {
     const unrenewedMs = clock.monotonicMs() - renewedAtMs;
@@ -128,6 +131,29 @@ async function renew(db: Queryable, accountId: string): Promise<boolean> {
         on conflict (account_id) do update set until = greatest(f.until, excluded.until)
     returning coalesce((select until > clock_timestamp() from before), false) as was_followed`);
   return rows[0]?.was_followed ?? false;
+}
+
+/** Waits for changes under way, which may have asked for followers before this one was there. */
+async function outlast({ db, clock }: Pick<Deps, "db" | "clock">, signal: AbortSignal) {
+  const until = clock.monotonicMs() + OUTLAST_LIMIT_MS;
+  let left = await findChanging(db);
+  while (left.size > 0 && !signal.aborted && clock.monotonicMs() < until) {
+    await clock.sleep(LOOK_EVERY_MS, signal);
+    left = left.intersection(await findChanging(db));
+  }
+}
+
+/** The transactions that have asked for followers and write: until their end they hold a lock. */
+async function findChanging(db: Queryable): Promise<Set<string>> {
+  const rows = await db.query<{ id: string }>(sql`
+    select asked.virtualtransaction as id
+      from pg_locks asked
+      join pg_locks writing on writing.virtualtransaction = asked.virtualtransaction
+     where asked.relation = 'followers'::regclass
+       and asked.database = (select oid from pg_database where datname = current_database())
+       and asked.mode = 'AccessShareLock'
+       and writing.locktype = 'transactionid' and writing.mode = 'ExclusiveLock'`);
+  return new Set(rows.map(({ id }) => id));
 }
 
 type Look = {

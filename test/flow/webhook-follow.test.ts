@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setTimeout } from "node:timers/promises";
 import { moveMessages } from "#messages";
 import {
   openDatabase,
@@ -14,6 +15,7 @@ import { type FollowedEvent, followEvents, forwarder, hasTried } from "#webhooks
 import { verifyWebhook } from "../../sdk/webhook.ts";
 import type { Context } from "../../server/cli/command.ts";
 import { listenCommands } from "../../server/cli/listen-command.ts";
+import { held } from "../support/locks.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { until } from "../support/until.ts";
 import { type WebhookWorld, webhookWorld } from "../support/webhook-world.ts";
@@ -127,6 +129,26 @@ test("an event whose transaction commits after a later one is not skipped", asyn
     follower.seen.map(({ messageId }) => messageId),
     [fast, slow],
   );
+});
+
+test("a follower is not ready while a change is under way that does not know of it", async () => {
+  await using world = await webhookWorld();
+  const messageId = await world.message({ url: null });
+  const move = { accountId: world.accountId, recipient: "4915112345678", callbackUrl: null };
+  let isOver = false;
+
+  const { following, wasReady } = await held(world.db, async (tx) => {
+    const at = systemClock.now();
+    await moveMessages(tx, [{ ...move, messageId, from: "QUEUED", to: "SENT", at }], unheard);
+    tx.afterCommit(() => void (isOver = true));
+    const asked = follow(world).then((follower) => ({ follower, isOver }));
+    const soon = setTimeout(1_000, false);
+    return { following: asked, wasReady: await Promise.race([asked.then(() => true), soon]) };
+  });
+  const ready = await following;
+  await using _follower = ready.follower;
+
+  assert.deepEqual([wasReady, ready.isOver], [false, true]);
 });
 
 test("an event with a transaction number from before a crash is seen", async () => {
