@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { type Database, sql, systemClock } from "#platform";
+import { type Database, type Sql, sql, systemClock } from "#platform";
 import { startConsole, type TestAccount } from "../../test/support/console.ts";
 import { eventually } from "../../test/support/eventually.ts";
 import { somebodyWaits } from "../../test/support/locks.ts";
@@ -252,6 +252,43 @@ test("a long transaction does not hold up others' changes; its own are told when
 
   assert.deepEqual(first(), [`id ${key("slow")}`]);
   await readsAll(second);
+});
+
+test("a stream is not ready while a transaction is open that began before its watch was committed", async () => {
+  const console = await shared.another();
+  const { db, accountId } = console;
+  const [isAsked, mayEnd] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  /** It begins after the watch and does not see it, as when a message is accepted just then. */
+  const unaware = async () => {
+    await db.transaction(async (tx) => {
+      await tx.query(sql`set local idle_in_transaction_session_timeout = 0`);
+      const seen = await tx.query(sql`select pg_current_xact_id(), is_watched(${accountId})`);
+      assert.partialDeepStrictEqual(seen, [{ is_watched: false }]);
+      isAsked.resolve();
+      await mayEnd.promise;
+    });
+  };
+  let ended: Promise<void> | undefined;
+  const through: Database = {
+    ...db,
+    query: <Row extends object>(statement: Sql) =>
+      db.transaction(async (tx) => {
+        const rows = await tx.query<Row>(statement);
+        ended ??= unaware();
+        await Promise.race([isAsked.promise, ended]);
+        return rows;
+      }),
+  };
+  const { pass, open, readsAll } = await quietHub(console, through);
+  const told = await open();
+
+  await pass();
+  const toldMeanwhile = told();
+  mayEnd.resolve();
+  await ended;
+
+  assert.deepEqual(toldMeanwhile, []);
+  await readsAll(told);
 });
 
 test("changes seen a minute ago are forgotten; a node that saw nothing for that long says to read all", async () => {

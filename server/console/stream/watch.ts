@@ -32,17 +32,19 @@ export async function watchAccounts(
   db: Queryable,
   accountIds: readonly string[],
 ): Promise<{ since: Map<string, number>; from: string }> {
-  const rows = await db.query<{ account_id: string; since: Date; xid: string }>(sql`
+  const rows = await db.query<{ account_id: string; since: Date }>(sql`
     insert into watched_accounts as w (account_id, since, until)
     select account_id, clock_timestamp(), clock_timestamp() + make_interval(secs => ${WATCH_SECONDS})
       from unnest(${[...new Set(accountIds)].toSorted()}::uuid[]) as account_id
         on conflict (account_id) do update
        set since = case when w.until < clock_timestamp() then clock_timestamp() else w.since end,
            until = excluded.until
-    returning w.account_id, w.since, pg_current_xact_id()::text as xid`);
+    returning w.account_id, w.since`);
+  // A number from after the commit: the statement's own is older than some that do not see it.
+  const [begun] = await db.query<{ xid: string }>(sql`select pg_current_xact_id()::text as xid`);
   return {
     since: new Map(rows.map(({ account_id, since }) => [account_id, since.getTime()])),
-    from: rows[0]?.xid ?? "0",
+    from: begun?.xid ?? "0",
   };
 }
 
