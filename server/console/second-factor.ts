@@ -1,7 +1,7 @@
-import { type Queryable, type SecretBox, sql, type Transaction } from "#platform";
+import { type Database, type Queryable, type SecretBox, sql, type Transaction } from "#platform";
 import { hashRecoveryCode, makeRecoveryCodes, plainCode } from "./sign-in/recovery-codes.ts";
 import { acceptedStep, makeSeed } from "./sign-in/totp.ts";
-import type { UserRow } from "./users.ts";
+import { lockUser, type UserRow } from "./users.ts";
 
 export type FactorDeps = { secrets: SecretBox };
 
@@ -84,22 +84,26 @@ export async function recoveryCodesLeft(db: Queryable, userId: string): Promise<
   return left?.count ?? 0;
 }
 
-type Seeds = { user_id: string; totp: Buffer | null; totp_pending: Buffer | null };
-
 /** Reseals what an earlier SECRET_KEY sealed; returns for how many users. */
-export async function resealSecondFactors(db: Queryable, secrets: SecretBox): Promise<number> {
-  const users = await db.query<Seeds>(sql`
-    select user_id, totp, totp_pending from users where totp is not null or totp_pending is not null`);
+export async function resealSecondFactors(db: Database, secrets: SecretBox): Promise<number> {
+  const users = await db.query<{ user_id: string }>(sql`
+    select user_id from users where totp is not null or totp_pending is not null`);
   let count = 0;
-  for (const { user_id: userId, totp, totp_pending: pending } of users) {
-    const newTotp = totp && secrets.reseal(totp, context(userId));
-    const newPending = pending && secrets.reseal(pending, context(userId));
-    if (newTotp === null && newPending === null) continue;
-    await db.query(sql`
-      update users
-         set totp = coalesce(${newTotp}, totp), totp_pending = coalesce(${newPending}, totp_pending)
-       where user_id = ${userId} and totp is not distinct from ${totp} and totp_pending is not distinct from ${pending}`);
-    count += 1;
+  for (const { user_id: userId } of users) {
+    if (await db.transaction((tx) => resealSeeds(tx, secrets, userId))) count += 1;
   }
   return count;
+}
+
+async function resealSeeds(tx: Transaction, secrets: SecretBox, userId: string): Promise<boolean> {
+  // Locked: one switched on meanwhile must not keep its old seal: the earlier key goes next.
+  const { totp = null, totp_pending: pending = null } = (await lockUser(tx, userId)) ?? {};
+  const newTotp = totp && secrets.reseal(totp, context(userId));
+  const newPending = pending && secrets.reseal(pending, context(userId));
+  if (newTotp === null && newPending === null) return false;
+  await tx.query(sql`
+    update users
+       set totp = coalesce(${newTotp}, totp), totp_pending = coalesce(${newPending}, totp_pending)
+     where user_id = ${userId}`);
+  return true;
 }
