@@ -2,7 +2,7 @@ import { actorName, type Change, recordAudit } from "#accounts";
 import { type Database, sql } from "#platform";
 import { insertLink, withdrawLinksOfOperator } from "./links.ts";
 import { endSessionsOf } from "./sign-in/sessions.ts";
-import { findUserByEmail } from "./users.ts";
+import { completeInstallation, findUserByEmail } from "./users.ts";
 
 type ResetRequest = Change & {
   userId: string;
@@ -54,7 +54,8 @@ export async function setOperator(
     if (!isOperator && operators.length === 1) return { outcome: "last_operator" };
     await tx.query(sql`
       update users set is_operator = ${isOperator}, version = version + 1 where user_id = ${userId}`);
-    if (!isOperator) await withdrawLinksOfOperator(tx, { userId, now });
+    if (isOperator) await completeInstallation(tx, now);
+    else await withdrawLinksOfOperator(tx, { userId, now });
     await endSessionsOf(tx, userId);
     const details = { before, after: isOperator };
     await recordAudit(tx, "user.operator_changed", { actor, now, objectId: userId, details });

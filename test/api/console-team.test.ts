@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { lockAccounts } from "#accounts";
+import { setOperator } from "#console";
 import { memberRoles } from "#contract";
 import { sql } from "#platform";
 import { lockMembers, removeMember } from "../../server/console/members.ts";
@@ -63,6 +64,19 @@ test("set-up reports a wrong or old link, a weak password and a taken e-mail; th
   const { code, details } = (await attempt(token, { email })).json().error;
   assert.deepEqual([code, details[0]?.field], ["EMAIL_TAKEN", "email"]);
   assert.equal((await attempt(token)).statusCode, 201);
+});
+
+test("making a user the first operator closes set-up", async () => {
+  await using console = await startConsole();
+  const token = tokenOf((await console.service.setupLink()) ?? "");
+  const { email } = await console.member("owner");
+
+  const by = { actor: "cli", now: new Date() };
+  const { outcome } = await setOperator(console.db, { email, isOperator: true, ...by });
+
+  const attempt = await console.stranger().post("/console/setup", { token, ...OPERATOR });
+  assert.deepEqual([outcome, attempt.json().error?.code], ["changed", "ROUTE_NOT_FOUND"]);
+  assert.equal(await console.service.setupLink(), undefined);
 });
 
 test("of fifty concurrent set-ups one becomes the operator, and set-up is closed for good", async () => {
