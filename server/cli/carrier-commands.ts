@@ -23,7 +23,7 @@ import {
   settingWithDefault,
   smscAddress,
 } from "./carrier-options.ts";
-import { ACTOR, command, CommandFailure, type Context } from "./command.ts";
+import { ACTOR, command, CommandFailure, type Context, WrongCall } from "./command.ts";
 import { flag, optional, required, several, unless } from "./input.ts";
 import { pauseCommands } from "./pause-commands.ts";
 import { removeCarrierCommand } from "./remove-carrier-command.ts";
@@ -110,9 +110,7 @@ const set = command({
     const defaults = Object.fromEntries(reset.map((setting) => [setting, null]));
     const changes = { ...smpp, ...givenSettings(given), ...defaults };
     if (Object.keys(changes).length === 0 && !passwordStdin)
-      throw new CommandFailure(
-        "Say what to change; npx posthorn carrier set --help lists the options.",
-      );
+      throw new WrongCall("Say what to change; npx posthorn carrier set --help lists the options.");
     const password = passwordStdin ? await readPassword(context) : undefined;
     const secrets = await openBox();
     const settings = changedSettings(carrier, changes, secrets);

@@ -127,5 +127,10 @@ export class CommandFailure extends Error {
   override name = "CommandFailure";
 }
 
+/** What was typed cannot be right, whatever the installation holds: the exit code says so. */
+export class WrongCall extends CommandFailure {
+  override name = "WrongCall";
+}
+
 /** The actor in the audit log for everything done in the terminal. */
 export const ACTOR = "cli";

@@ -1,7 +1,7 @@
 import { scopes as knownScopes } from "#contract/words";
 import { createKey, judgeNewKey, listKeys, maskKey, MAX_ACTIVE_KEYS, revokeKey } from "#accounts";
 import { accountOption, chosenName, requireAccount, unknownAccount } from "./accounts.ts";
-import { ACTOR, command, CommandFailure } from "./command.ts";
+import { ACTOR, command, CommandFailure, WrongCall } from "./command.ts";
 import { optional, required, several } from "./input.ts";
 import { id, moment, momentAfter, oneOf } from "./input-values.ts";
 import { facts, table } from "./table.ts";
@@ -29,7 +29,7 @@ const create = command({
     const expiresAt = expires ? momentAfter(expires, now) : null;
     const wish = { accountId: account, name, scopes: scope, expiresAt, actor: ACTOR, now };
     const faults = judgeNewKey(wish);
-    if (faults.length > 0) throw new CommandFailure(faults.join("\n"));
+    if (faults.length > 0) throw new WrongCall(faults.join("\n"));
     const created = await createKey(db, wish);
     switch (created.outcome) {
       case "account_unknown":

@@ -1,6 +1,6 @@
 import { type FollowedEvent, followEvents, type Forwarded, forwarder } from "#webhooks";
 import { accountOption, requireAccount } from "./accounts.ts";
-import { command, CommandFailure, type Context } from "./command.ts";
+import { command, CommandFailure, type Context, WrongCall } from "./command.ts";
 import { optional } from "./input.ts";
 import { webUrl } from "./input-values.ts";
 import { inOrderPerMessage } from "./in-order.ts";
@@ -79,7 +79,7 @@ function notForwarded(why: string): Forwarding {
 
 function openForwarder({ clock }: Context, url: string) {
   const opened = forwarder({ clock, url });
-  if (typeof opened === "string") throw new CommandFailure(`--forward-to: ${opened}`);
+  if (typeof opened === "string") throw new WrongCall(`--forward-to: ${opened}`);
   return opened;
 }
 

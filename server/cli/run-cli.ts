@@ -6,6 +6,7 @@ import {
   type Installation,
   type MigrationsMode,
   type Program,
+  WrongCall,
 } from "./command.ts";
 import { loadCommands } from "./commands.ts";
 import { explainLine, findCommand } from "./find-command.ts";
@@ -102,7 +103,7 @@ async function perform(
     // For a service, stopping on a signal is success.
     if (signal.aborted) return command.isService ? EXIT.worked : EXIT.interrupted;
     terminal.say(explainError(error, { shows, hasCommitted }));
-    return EXIT.failed;
+    return error instanceof WrongCall ? EXIT.wrongCall : EXIT.failed;
   } finally {
     await opened?.then(
       (installation) => installation.close(),

@@ -2,7 +2,7 @@ import type { NewMessage } from "#contract";
 import { type MessageRow, present } from "#messages";
 import { DatabaseUnavailable } from "#platform";
 import { accountOption, requireAccount } from "./accounts.ts";
-import { command, CommandFailure } from "./command.ts";
+import { command, CommandFailure, WrongCall } from "./command.ts";
 import { flag, optional, required, withFallback } from "./input.ts";
 import { durationMs, moment, momentAfter, oneOf, text, wholeNumber } from "./input-values.ts";
 import { facts } from "./table.ts";
@@ -52,7 +52,7 @@ const send = command({
   async run({ account, to, sendAt: wish, watch, timeout, idempotencyKey, ...fields }, context) {
     // A relative time would differ on a repeat, so the key would not match the same message.
     if (idempotencyKey !== undefined && wish && !("at" in wish))
-      throw new CommandFailure("With --idempotency-key, --send-at must be an ISO time.");
+      throw new WrongCall("With --idempotency-key, --send-at must be an ISO time.");
     const { db } = await context.installation();
     await requireAccount(db, account);
     const sendAt = wish && momentAfter(wish, context.clock.now()).toISOString();

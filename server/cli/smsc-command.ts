@@ -9,7 +9,7 @@ import {
   startSmsc,
 } from "#carriers";
 import type { Clock } from "#platform";
-import { command, CommandFailure } from "./command.ts";
+import { command, CommandFailure, WrongCall } from "./command.ts";
 import { flag, optional, withFallback } from "./input.ts";
 import { oneOf, text, wholeNumber } from "./input-values.ts";
 
@@ -51,7 +51,7 @@ const smsc = command({
   isService: true,
   async run({ host, port, systemId, password, ...script }, { terminal, signal, clock }) {
     if (systemId === undefined && password !== undefined)
-      throw new CommandFailure("--password needs the user it belongs to: add --system-id USER.");
+      throw new WrongCall("--password needs the user it belongs to: add --system-id USER.");
     const credentials =
       systemId === undefined ? {} : { credentials: { systemId, password: password ?? "" } };
     const options = { host, port, remember: 0, ...credentials, ...asScripted(script, clock) };

@@ -10,7 +10,7 @@ import {
 } from "#webhooks";
 import type { Queryable } from "#platform";
 import { accountOption, requireAccount } from "./accounts.ts";
-import { ACTOR, command, CommandFailure, type Context } from "./command.ts";
+import { ACTOR, command, CommandFailure, type Context, WrongCall } from "./command.ts";
 import { flag, optional, unless, withFallback } from "./input.ts";
 import { id, moment, momentBefore, oneOf, wholeNumber } from "./input-values.ts";
 import { facts, table } from "./table.ts";
@@ -164,9 +164,7 @@ type Exhausted = { account: string | undefined; exhausted: boolean; since: Date 
 async function replayExhausted(context: Context, request: Exhausted): Promise<number> {
   const { account, exhausted, since } = request;
   if (account === undefined || !exhausted) {
-    throw new CommandFailure(
-      "Say what to replay: the ID of a delivery, or --account ID --exhausted.",
-    );
+    throw new WrongCall("Say what to replay: the ID of a delivery, or --account ID --exhausted.");
   }
   const { db } = await context.installation();
   await requireAccount(db, account);

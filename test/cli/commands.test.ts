@@ -388,6 +388,28 @@ test("a carrier that allows one bind tests as up while the service holds it, els
   assert.equal(taken.stderr, `${JSON.parse(taken.stdout).message}\n`);
 });
 
+test("what no installation could carry out is a usage error, though each option alone is right", async () => {
+  const { accountId } = await json<Account>`account create --name Odd`;
+
+  const refused = [
+    await run`webhook replay --account ${accountId}`,
+    await run`listen --account ${accountId} --forward-to http://user:password@127.0.0.1/`,
+    await run`key create --account ${accountId} --name k --scope messages:send --expires 0s`,
+  ];
+
+  assert.deepEqual(
+    refused.map(({ code, stderr }) => [code, stderr]),
+    [
+      [2, "Say what to replay: the ID of a delivery, or --account ID --exhausted.\n"],
+      [
+        2,
+        "--forward-to: The URL must not carry a user name or password; verify X-SMS-Signature instead.\n",
+      ],
+      [2, "The expiry must be in the future.\n"],
+    ],
+  );
+});
+
 test("one command cannot replay both a single delivery and all exhausted ones", async () => {
   const both = await run`webhook replay ${UNKNOWN} --account ${UNKNOWN} --exhausted`;
   const since = await run`webhook replay ${UNKNOWN} --since 24h`;
@@ -442,6 +464,7 @@ test("a carrier's settings are changed and reset by name; all others stay", asyn
   assert.partialDeepStrictEqual(reset.settings, kept);
   assert.ok(!("tls" in reset.settings) && !("receipt_id" in reset.settings));
   assert.match(wrong.stderr, /^--window /);
+  assert.equal(nothing.code, 2);
   assert.match(nothing.stderr, /^Say what to change/);
   assert.match(removed.stderr, /their messages stay SENT\.\n$/);
 });
@@ -596,6 +619,7 @@ test("with --idempotency-key, --send-at must be a time: a duration would differ 
   const refused = await run`
     send --account ${accountId} --to 4915112345678 --text Hello --send-at 2h --idempotency-key k`;
 
+  assert.equal(refused.code, 2);
   assert.match(refused.stderr, /^With --idempotency-key, --send-at must be an ISO time\./);
   const { balance } = await json<Account>`credits show --account ${accountId}`;
   assert.equal(balance, 2);

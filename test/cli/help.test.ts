@@ -112,7 +112,7 @@ test("all wrong options are named, with the command that explains them", async (
 test("a password for the rehearsal SMSC is refused without its user", async () => {
   const { code, stderr } = await explain("smsc", "--port", "0", "--password", "rehearse");
 
-  assert.equal(code, 1);
+  assert.equal(code, 2);
   assert.equal(stderr, "--password needs the user it belongs to: add --system-id USER.\n");
 });
 
