@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
-import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
+import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -102,6 +102,21 @@ test("an address that cannot be listened on is reported with its setting", async
     });
     assert.equal(code, 1);
     assert.match(stderr, told);
+  }
+});
+
+test("a data folder that is a file is called that, by a command as by the service", async () => {
+  const file = join(folder, "file");
+  await writeFile(file, "");
+
+  for (const command of [["account", "list"], ["start"]]) {
+    const { code, stderr } = await runPosthorn(command, {
+      environment: { ...environment, DATA_DIR: file },
+    });
+    assert.deepEqual(
+      [code, stderr],
+      [1, `The data folder ${file} cannot be made: ${file} is not a folder. Set DATA_DIR.\n`],
+    );
   }
 });
 

@@ -24,7 +24,8 @@ export function urlOf(port: number, password: string): string {
 }
 
 function unreadable(error: NodeJS.ErrnoException): undefined {
-  if (error.code === "ENOENT") return undefined;
+  // Below a file there is nothing either. Who goes on to take the folder is told what is wrong.
+  if (error.code === "ENOENT" || error.code === "ENOTDIR") return undefined;
   throw new Unfit(
     `${error.path} cannot be read (${error.code}). Run this as the user that runs Posthorn.`,
   );
