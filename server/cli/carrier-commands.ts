@@ -24,7 +24,7 @@ import {
   smscAddress,
 } from "./carrier-options.ts";
 import { ACTOR, command, CommandFailure, type Context, WrongCall } from "./command.ts";
-import { flag, optional, required, several, unless } from "./input.ts";
+import { flag, optional, optionName, required, several, unless } from "./input.ts";
 import { pauseCommands } from "./pause-commands.ts";
 import { removeCarrierCommand } from "./remove-carrier-command.ts";
 import { requireCarrier } from "./route-commands.ts";
@@ -107,8 +107,14 @@ const set = command({
     const { db, secrets: openBox } = await context.installation();
     const carrier = requireCarrier(await listCarriers(db), name);
     if (carrier.kind === "simulator") throw new CommandFailure("The simulator has no settings.");
+    const wishes = givenSettings(given);
+    const both = reset.find((setting) => setting in wishes);
+    if (both !== undefined) {
+      const option = optionName(both);
+      throw new WrongCall(`--${option} cannot be combined with --reset ${option}.`);
+    }
     const defaults = Object.fromEntries(reset.map((setting) => [setting, null]));
-    const changes = { ...smpp, ...givenSettings(given), ...defaults };
+    const changes = { ...smpp, ...wishes, ...defaults };
     if (Object.keys(changes).length === 0 && !passwordStdin)
       throw new WrongCall("Say what to change; npx posthorn carrier set --help lists the options.");
     const password = passwordStdin ? await readPassword(context) : undefined;

@@ -451,6 +451,7 @@ test("a carrier's settings are changed and reset by name; all others stay", asyn
   }>`carrier set acme --window 20 --receipt-id hex_to_decimal`;
   const reset = await json<{ settings: object }>`carrier set acme --reset tls --reset receipt-id`;
   const wrong = await run`carrier set acme --window many`;
+  const both = await run`carrier set acme --window 5 --reset window`;
   const nothing = await run`carrier set acme`;
   const removed = await run`carrier remove acme`;
 
@@ -464,6 +465,10 @@ test("a carrier's settings are changed and reset by name; all others stay", asyn
   assert.partialDeepStrictEqual(reset.settings, kept);
   assert.ok(!("tls" in reset.settings) && !("receipt_id" in reset.settings));
   assert.match(wrong.stderr, /^--window /);
+  assert.deepEqual(
+    [both.code, both.stderr],
+    [2, "--window cannot be combined with --reset window.\n"],
+  );
   assert.equal(nothing.code, 2);
   assert.match(nothing.stderr, /^Say what to change/);
   assert.match(removed.stderr, /their messages stay SENT\.\n$/);
