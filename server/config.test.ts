@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { inspect } from "node:util";
 import fc from "fast-check";
-import { readConfig, WrongSettings } from "./config.ts";
+import { fileWithSecrets, readConfig, WrongSettings } from "./config.ts";
 import { describeSettings, settings } from "./settings.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "posthorn-config-"));
@@ -180,6 +180,19 @@ test("if several ranges are wrong every one is named, whatever is wrong with it"
 
   assert.deepEqual(more, []);
   assert.match(fault, /"10\.0\.0\.0\/33" is not.*"localhost" is not.*, not 8\.8\.8\.0\/24\.$/);
+});
+
+test("posthorn.toml is for its owner's eyes only if it holds a secret", () => {
+  const own = mkdtempSync(join(folder, "own-"));
+  const path = join(own, "posthorn.toml");
+  const found = ["port = 8081", `secret_key = "${Buffer.alloc(32, 3).toString("base64")}"`].map(
+    (line) => {
+      writeFileSync(path, line);
+      return fileWithSecrets(readConfig({}, own), own);
+    },
+  );
+
+  assert.deepEqual([fileWithSecrets(read({}), folder), ...found], [undefined, undefined, path]);
 });
 
 test("posthorn.toml gives what the environment does not, and unknown names in it are faults", () => {

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { parse as parseToml } from "smol-toml";
-import { messageOf, Unfit } from "#platform";
+import { messageOf, Secret, Unfit } from "#platform";
 import { type Config, type Setting, settings } from "./settings.ts";
 
 /** One error that names every wrong setting. */
@@ -33,9 +33,26 @@ export function readConfig(
   return Object.fromEntries(values) as Config;
 }
 
+/** The path of `posthorn.toml` if it holds a secret, so that only its owner may read it. */
+export function fileWithSecrets(
+  config: Config,
+  folder: string = process.cwd(),
+): string | undefined {
+  const file = readFile(folder, []);
+  const holdsSecret = Object.entries(config).some(
+    ([key, value]) =>
+      value instanceof Secret && settings[key as keyof Config].name.toLowerCase() in file,
+  );
+  return holdsSecret ? pathIn(folder) : undefined;
+}
+
+function pathIn(folder: string): string {
+  return resolve(folder, "posthorn.toml");
+}
+
 /** Reads `posthorn.toml` as flat text values. Anything in it that is not a setting is a fault. */
 function readFile(folder: string, faults: string[]): Given {
-  const path = resolve(folder, "posthorn.toml");
+  const path = pathIn(folder);
   if (!existsSync(path)) return {};
   try {
     const known = new Set(Object.values(settings).map(({ name }) => name.toLowerCase()));

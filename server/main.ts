@@ -1,6 +1,6 @@
 import { systemClock } from "#platform";
 import { EXIT, type Program, runCli } from "./cli/index.ts";
-import { readConfig } from "./config.ts";
+import { fileWithSecrets, readConfig } from "./config.ts";
 import { describeSettings } from "./settings.ts";
 import { version } from "./version.ts";
 
@@ -9,6 +9,7 @@ const program: Program = {
   clock: systemClock,
   settings: describeSettings(),
   readSettings: () => readConfig(),
+  fileWithSecrets: () => fileWithSecrets(readConfig()),
   // Imported on demand: a command answers sooner if it does not load the whole service.
   async open(migrations) {
     const { openInstallation } = await import("./installation.ts");

@@ -67,6 +67,8 @@ export type Program = {
   start(): Promise<void>;
   /** Throws one error that names every wrong setting. */
   readSettings(): Settings;
+  /** The path of the settings file, if it holds a secret. */
+  fileWithSecrets(): string | undefined;
   open(migrations: MigrationsMode): Promise<Installation>;
   /** Aborts on the first stop signal; calling it registers the handlers. */
   stopSignal(): AbortSignal;

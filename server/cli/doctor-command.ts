@@ -37,7 +37,9 @@ async function examine(context: Context): Promise<Check[]> {
     ...checkExposure(settings),
     checkRetention(settings),
     ...(await attempt("traces", () => checkCollector(settings))),
-    ...(await attempt("file permissions", () => checkPermissions(settings))),
+    ...(await attempt("file permissions", () =>
+      checkPermissions({ ...settings, secretsFile: context.program.fileWithSecrets() }),
+    )),
     ...(await attempt("free disk", () => checkDisk(settings))),
     ...(await attempt("database", () => examineDatabase(context, settings))),
     ...(await attempt("service", () => checkService(settings))),

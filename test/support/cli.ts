@@ -77,6 +77,7 @@ export async function callPosthorn(
     clock,
     settings: describeSettings(),
     readSettings,
+    fileWithSecrets: () => undefined,
     start: () => assert.fail("the service needs a process of its own"),
     open: (migrations: MigrationsMode) =>
       openInstallation(readSettings(), { clock: systemClock, migrations }),

@@ -81,6 +81,25 @@ test("secrets that others may read are a fault, with the command that closes the
   }
 });
 
+test("a settings file with secrets that others may read is a fault", async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), "posthorn-doctor-"));
+  const secretsFile = join(dataDir, "posthorn.toml");
+  await writeFile(secretsFile, "secret_key = …", { mode: 0o644 });
+  try {
+    const open = await checkPermissions({ dataDir, secretsFile });
+    await chmod(secretsFile, 0o600);
+    const closed = await checkPermissions({ dataDir, secretsFile });
+
+    assert.deepEqual(
+      [open.state, open.fix],
+      ["fault", `Close them to others: chmod 600 ${secretsFile}`],
+    );
+    assert.equal(closed.state, "ok");
+  } finally {
+    await rm(dataDir, { recursive: true });
+  }
+});
+
 test("a folder that cannot be seen is not taken for a missing one", async () => {
   const dataDir = join(import.meta.filename, "data");
 

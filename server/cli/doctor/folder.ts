@@ -38,10 +38,15 @@ export async function holdsAnotherKey(
   return !Buffer.from(given, "base64").equals(Buffer.from(kept, "base64"));
 }
 
-export async function checkPermissions({ dataDir }: Folder): Promise<Check> {
+/** `secretsFile` is one that holds secrets besides those in the folder. */
+export async function checkPermissions({
+  dataDir,
+  secretsFile,
+}: Folder & { secretsFile?: string | undefined }): Promise<Check> {
   if (process.platform === "win32") return ok("file permissions", "Not checked on Windows.");
   const open: string[] = [];
-  for (const path of [join(dataDir, KEY_FILE), pathsIn(dataDir).password]) {
+  const kept = [join(dataDir, KEY_FILE), pathsIn(dataDir).password];
+  for (const path of secretsFile === undefined ? kept : [...kept, secretsFile]) {
     const mode = await modeOf(path);
     if (mode !== undefined && (mode & 0o077) !== 0) open.push(path);
   }
