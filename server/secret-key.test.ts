@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
-import { type FileHandle, open, stat, writeFile } from "node:fs/promises";
+import { type FileHandle, mkdir, open, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { dataFolder } from "../test/support/data-folder.ts";
@@ -70,6 +70,16 @@ for (const [title, content] of [
     );
   });
 }
+
+test("a secret key file that cannot be read is named, with what to do", async () => {
+  await using folder = await dataFolder();
+  await mkdir(join(folder.path, "secret.key"));
+
+  await assert.rejects(
+    readSecretKey(configOf(folder.path)),
+    /^Unfit: .*secret\.key cannot be opened \(EISDIR\)\. Give the data folder/,
+  );
+});
 
 test("a data folder that cannot be created is named, with what to do", async () => {
   await using folder = await dataFolder();

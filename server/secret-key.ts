@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { chmod, link, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { hasKeyProof, isSecretKeyRight, proveSecretKey } from "#accounts";
-import { KEY_FILE, type Queryable, secretBox, syncFolder, Unfit } from "#platform";
+import { cannotOpen, KEY_FILE, type Queryable, secretBox, syncFolder, Unfit } from "#platform";
 import type { Config } from "./settings.ts";
 
 /**
@@ -46,7 +46,10 @@ export async function readSecretKey(config: Config): Promise<Buffer> {
   if (config.secretKey) return Buffer.from(config.secretKey.reveal(), "base64");
   const path = keyFileOf(config);
   if (!existsSync(path)) await makeSecretKey(config.dataDir, path);
-  const key = Buffer.from((await readFile(path, "utf8")).trim(), "base64");
+  const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
+    throw cannotOpen(path, error);
+  });
+  const key = Buffer.from(text.trim(), "base64");
   if (key.length === 32) return key;
   throw new Unfit(
     `${path} does not contain a key (32 bytes in base64). Restore the key that was in it; if it was never used, delete the file, and the next start creates another.`,

@@ -19,7 +19,7 @@ export { findRunningPostgres } from "./embedded-postgres/running.ts";
 export { pathsIn } from "./embedded-postgres/paths.ts";
 export { checkSurroundings, freeBytes, NEEDED_BYTES } from "./embedded-postgres/surroundings.ts";
 export { syncFolder } from "./embedded-postgres/sync-folder.ts";
-export { Unfit } from "./embedded-postgres/unfit.ts";
+export { cannotOpen, Unfit } from "./embedded-postgres/unfit.ts";
 export { idFloor, isId, newId, newIdOf, NIL_ID, readId, timeOfId } from "./ids.ts";
 export { DataDirInUse, type DataDirLock, lockDataDir } from "./instance-lock.ts";
 export { createLog, type Log, silentLog } from "./log.ts";

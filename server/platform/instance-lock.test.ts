@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -55,6 +55,20 @@ test("a folder that cannot be created is refused in a sentence", async () => {
     () => lockDataDir(join(file, "data")),
     (error) =>
       error instanceof Unfit && /cannot be made \(ENOTDIR\)\. Set DATA_DIR/.test(error.message),
+  );
+});
+
+test("a file left by another user is named, with what to do", async () => {
+  await using folder = await temporaryFolder();
+  const file = join(folder.path, "instance.pid");
+  await symlink(file, file);
+
+  assert.throws(
+    () => lockDataDir(folder.path),
+    (error) =>
+      error instanceof Unfit &&
+      error.message ===
+        `${file} cannot be opened (ELOOP). Give the data folder and all it holds to the user that runs Posthorn.`,
   );
 });
 

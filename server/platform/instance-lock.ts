@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { Unfit } from "./embedded-postgres/unfit.ts";
+import { cannotOpen, Unfit } from "./embedded-postgres/unfit.ts";
 import { codeOf } from "./error-text.ts";
 
 /** Proof that this process alone may use the data folder. */
@@ -30,7 +30,12 @@ export function lockDataDir(dataDir: string, use: DataDirUse = "service"): DataD
   refuseLongPath(dataDir);
   makeFolder(dataDir);
   const file = takeLock(dataDir);
-  writeFileSync(pidFileIn(dataDir), `${process.pid} ${use}\n`);
+  try {
+    writeFileSync(pidFileIn(dataDir), `${process.pid} ${use}\n`);
+  } catch (error) {
+    file.close();
+    throw cannotOpen(pidFileIn(dataDir), error as NodeJS.ErrnoException);
+  }
   return { dataDir, release: () => file.close() };
 }
 

@@ -1,6 +1,7 @@
 import { constants } from "node:fs";
 import { copyFile, type FileHandle, open, rm } from "node:fs/promises";
 import type { Clock } from "#platform";
+import { cannotOpen } from "./unfit.ts";
 
 /** PostgreSQL writes a few lines an hour. This much means that something is badly wrong. */
 const MAX_BYTES = 5 * 1024 * 1024;
@@ -19,7 +20,10 @@ export type ServerLog = {
 export async function openServerLog(path: string, clock: Clock): Promise<ServerLog> {
   const { O_APPEND, O_CREAT, O_RDWR, O_NOFOLLOW } = constants;
   // Append mode, so that PostgreSQL writes at the new end after the file was truncated.
-  const file = await open(path, O_APPEND | O_CREAT | O_RDWR | (O_NOFOLLOW ?? 0), 0o600);
+  const flags = O_APPEND | O_CREAT | O_RDWR | (O_NOFOLLOW ?? 0);
+  const file = await open(path, flags, 0o600).catch((error: NodeJS.ErrnoException) => {
+    throw cannotOpen(path, error);
+  });
   await keepShort(file, path);
   const stop = new AbortController();
   const watch = watchLength(file, path, { clock, signal: stop.signal });

@@ -5,3 +5,10 @@
 export class Unfit extends Error {
   override name = "Unfit";
 }
+
+/** For a file of the data folder. Mostly root made it, by a command or when it restored a backup. */
+export function cannotOpen(path: string, { code }: NodeJS.ErrnoException): Unfit {
+  return new Unfit(
+    `${path} cannot be opened (${code}). Give the data folder and all it holds to the user that runs Posthorn.`,
+  );
+}
