@@ -221,6 +221,6 @@ function isPlainUtf8({ headers }: FastifyRequest): boolean {
   const encoding = headers["content-encoding"];
   return (
     (charset === undefined || /^utf-?8$/i.test(charset)) &&
-    (encoding === undefined || encoding === "identity")
+    (encoding === undefined || /^identity$/i.test(encoding))
   );
 }
