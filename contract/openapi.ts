@@ -63,6 +63,21 @@ const RETRY_AFTER = {
   "Retry-After": { description: "Whole seconds to wait.", schema: { type: "integer" } },
 };
 
+/** Headers of every answer with a status, beside those of all answers. */
+const STATUS_HEADERS: Record<number, Json> = {
+  401: {
+    "WWW-Authenticate": {
+      description: "The scheme of authentication, `ApiKey`.",
+      schema: { type: "string" },
+    },
+  },
+  405: {
+    Allow: { description: "The methods that the path supports.", schema: { type: "string" } },
+  },
+  429: RETRY_AFTER,
+  503: RETRY_AFTER,
+};
+
 const HEADER_TEXTS: Record<string, string> = {
   Location: "Path of the message.",
   "Idempotency-Replayed": "`true` on the stored answer to an earlier request with the same key.",
@@ -223,8 +238,7 @@ const BEFORE_KEYS = new Set([401, 405, 408, 431]);
 /** Answers to our own faults may lack the allowance. */
 function headersOf(status: number): Json {
   const isKnown = !BEFORE_KEYS.has(status) && status < 500;
-  const mayWait = status === 429 || status === 503;
-  return { ...(isKnown && RATE_HEADERS), ...(mayWait && RETRY_AFTER), ...REQUEST_ID };
+  return { ...(isKnown && RATE_HEADERS), ...STATUS_HEADERS[status], ...REQUEST_ID };
 }
 
 function exampleOf(code: ErrorCode): Json {

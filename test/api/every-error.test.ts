@@ -191,6 +191,10 @@ for (const [code, { by, answer }] of Object.entries(provocations)) {
     assert.ok(declared.includes(code));
     const { responses } = documented(by);
     assert.match(responses[given.statusCode]?.description ?? "", new RegExp(`\`${code}\``));
+    const told = responses[given.statusCode]?.headers ?? {};
+    for (const name of ["Allow", "Retry-After", "WWW-Authenticate"]) {
+      assert.equal(name in told, name.toLowerCase() in given.headers, name);
+    }
   });
 }
 
