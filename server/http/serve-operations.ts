@@ -166,8 +166,7 @@ function admission(
   async function admit(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     reply.header("cache-control", "no-store");
     // Some clients send a content type without a body. This operation reads no body, so drop it.
-    if (!operation.body && request.headers["content-length"] === "0")
-      delete request.headers["content-type"];
+    if (!operation.body && hasNoBody(request)) delete request.headers["content-type"];
     const key = request.headers["x-api-key"];
     if (key === undefined) throw refuse(request, "API_KEY_MISSING");
     const recalled = takesRead ? undefined : authenticator.recall(String(key));
@@ -189,6 +188,11 @@ function admission(
   }
 
   return { admit, judgeAgain };
+}
+
+/** Without either of the two headers, a request has no body. */
+function hasNoBody({ headers }: FastifyRequest): boolean {
+  return headers["transfer-encoding"] === undefined && (headers["content-length"] ?? "0") === "0";
 }
 
 /**

@@ -204,21 +204,23 @@ test("a scheduled message can be canceled until it is taken up", async () => {
   assert.equal(await balance(account), 5);
 });
 
-test("a cancel with an empty body is accepted with any content type, as some clients set one", async () => {
+test("a cancel without a body is accepted with any content type, as some clients set one", async () => {
   const account = await api.createAccount(5);
   const messageId = await waiting(account);
 
-  const answer = await api.inject({
-    method: "POST",
-    url: `/v1/messages/${messageId}/cancel`,
-    headers: {
-      "x-api-key": account.key,
-      "content-type": "application/x-www-form-urlencoded",
-      "content-length": "0",
-    },
-  });
+  for (const length of [{ "content-length": "0" }, {}]) {
+    const answer = await api.inject({
+      method: "POST",
+      url: `/v1/messages/${messageId}/cancel`,
+      headers: {
+        "x-api-key": account.key,
+        "content-type": "application/x-www-form-urlencoded",
+        ...length,
+      },
+    });
 
-  assert.equal(answer.statusCode, 200, answer.body);
+    assert.equal(answer.statusCode, 200, answer.body);
+  }
 });
 
 test("canceling needs the scope to send", async () => {
