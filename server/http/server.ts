@@ -86,7 +86,7 @@ export function createHttpServer(options: HttpOptions): FastifyInstance {
     // Before the body is read: if no route takes it, it does not matter what is wrong with it.
     if (request.is404 || isNoId(request, routes))
       return void answerElse(app, request, reply, nothingThere(request, routes)).catch(done);
-    done(isWithoutHost(request) ? new Problem("REQUEST_INVALID") : undefined);
+    done(hasOneHost(request) ? undefined : new Problem("REQUEST_INVALID"));
   });
   app.addHook("preHandler", ({ raw }, _reply, done) => {
     // A request that was too slow gets here too, but its client was told that nothing was done.
@@ -143,9 +143,15 @@ function listener(handle: RequestListener, clock: Clock) {
   return server.on("checkExpectation", handler);
 }
 
-/** HTTP/1.1 requires the header; earlier versions do not know it. */
-function isWithoutHost({ raw }: FastifyRequest): boolean {
-  return raw.httpVersionMajor === 1 && raw.httpVersionMinor >= 1 && raw.headers.host === undefined;
+/** HTTP/1.1 requires the header exactly once; earlier versions do not know it. */
+function hasOneHost({ raw }: FastifyRequest): boolean {
+  if (raw.httpVersionMajor !== 1 || raw.httpVersionMinor === 0) return true;
+  let hosts = 0;
+  // Node keeps only the first in `headers`. Names and values take turns here.
+  for (let n = 0; n < raw.rawHeaders.length; n += 2) {
+    if (raw.rawHeaders[n]?.toLowerCase() === "host") hosts += 1;
+  }
+  return hosts === 1;
 }
 
 /** Answers a request that no route takes; returns false to have it refused. */

@@ -64,6 +64,7 @@ test("input that is not HTTP is refused in the usual error format", async () => 
   await refused("REQUEST_INVALID", "BREW /v1/credits HTTP/1.1\r\nHost: x\r\n\r\n");
   await refused("REQUEST_INVALID", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
   await refused("REQUEST_INVALID", `GET /v1/credits HTTP/1.1\r\nX-API-Key: ${api.key}\r\n\r\n`);
+  await refused("REQUEST_INVALID", get(`${auth}host: y\r\n`));
   await refused("REQUEST_INVALID", get("Host: x\r\nX-API-Key: a\0b\r\n"));
   await refused("REQUEST_INVALID", get("Host: x\r\nBad Header: 1\r\n"));
   await refused("REQUEST_INVALID", get("Host: x\r\n folded: 1\r\n"));
