@@ -294,7 +294,7 @@ test("with two accounts the address names the one shown", async () => {
   assert.equal(tab.page.url(), `${site.url}${wanted}`, "also after signing in again");
 });
 
-test("a short outage or a renewed cookie loses neither the page nor typed text; during a longer one the page says since when", async () => {
+test("a short outage or a renewed cookie loses neither the page nor typed text; during a longer one the page says since when, and after it reads what failed", async () => {
   const options = { statuses: [0, 401, 404], isLast: true };
   await using tab = await site.signedIn(ada, "/settings", options);
   const { page } = tab;
@@ -331,4 +331,14 @@ test("a short outage or a renewed cookie loses neither the page nor typed text; 
   await page.unroute("**/console/**");
   await page.clock.runFor(12_000);
   await page.getByText("Live updates off: refreshing every 10 seconds").waitFor();
+
+  await page.route("**/console/**", (route) => route.abort("internetdisconnected"));
+  await page.clock.runFor(12_000);
+  const failure = page.getByRole("alert").getByText("No answer came");
+  await failure.waitFor();
+  // As a stream that is resumed after nothing has changed.
+  const quiet = { contentType: "text/event-stream", body: "retry: 100\n\n" };
+  await page.route("**/stream", (route) => route.fulfill(quiet));
+  await page.unroute("**/console/**");
+  await failure.waitFor({ state: "detached" });
 });
