@@ -88,6 +88,11 @@ export function ofWrite(failure: Failure): Failure {
   return new Failure(message, failure);
 }
 
+/** The API's words for a conflict are those for a dialog; a form that stays open has its own. */
+export function inPlace(failure: Failure | undefined, conflict: string): Failure | undefined {
+  return failure?.code === "VERSION_CONFLICT" ? new Failure(conflict, failure) : failure;
+}
+
 export function toFailure(error: unknown): Failure {
   if (error instanceof Failure) return error;
   return localFailure("INTERNAL", error instanceof Error ? error.message : String(error));

@@ -13,7 +13,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import type { Account } from "#contract";
 import { call } from "../api.ts";
-import type { Failure } from "../failure.ts";
+import { type Failure, inPlace } from "../failure.ts";
 import { checkName, checkWholeNumber } from "../fields.ts";
 import { useAccount, useDenial } from "../session.ts";
 import { settingsText as text } from "../text/settings.ts";
@@ -110,7 +110,6 @@ function SettingsForm({ account, onDirty, onPresent }: FormProps) {
   async function refuse(failure: Failure, typed: Values): Promise<void> {
     if (failure.code !== "VERSION_CONFLICT") return fields.take(failure);
     mergeWith(await call("GET /console/accounts/{accountId}", { params: { accountId } }), typed);
-    toast({ title: text.conflict, message: text.conflictHint, isWarning: true });
   }
   /** Keeps what was typed, despite others' changes; all other fields become theirs. */
   function mergeWith(present: Account, typed: Values): void {
@@ -129,7 +128,7 @@ function SettingsForm({ account, onDirty, onPresent }: FormProps) {
         fields.setFieldError(name, text.nowTheirs(String(theirs[name])));
     setBase(present);
   }
-  const failure = fields.general(save.failure);
+  const failure = inPlace(fields.general(save.failure), text.conflict);
   const isDirty = fields.isDirty();
   useEffect(() => onDirty(isDirty), [onDirty, isDirty]);
   return (

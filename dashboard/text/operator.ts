@@ -193,6 +193,8 @@ export const routingText = {
   next: (place: number) => (place === 0 ? "If that fails" : `If carrier ${place + 1} fails too`),
   noNext: "None",
   replaces: (before: string) => `Replaces the current setting: ${before}.`,
+  conflict:
+    "Someone else has changed the list in the meantime. Look at what is set now, then set yours again.",
   setRouteTitle: "Set a route",
   setRoute: "Set route",
   setPriceTitle: "Set a price",

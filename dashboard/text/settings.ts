@@ -9,8 +9,8 @@ export const settingsText = {
   accountId: "Account id",
   copyId: "Copy account id",
   created: "Created",
-  conflict: "Someone else has changed the settings",
-  conflictHint: "Nothing was saved. What you typed is still here: review it, then save again.",
+  conflict:
+    "Someone else has changed the settings, so nothing was saved. What you typed is still here: review it, then save again.",
   nowTheirs: (value: string) =>
     value === ""
       ? "Someone else has cleared this. Save again to use yours."

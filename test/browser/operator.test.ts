@@ -427,7 +427,10 @@ test("editing a price overwrites no later change, and a late answer clears no ot
   await replaces("3");
   await credits.fill("4");
   await set();
-  await page.getByRole("alert").waitFor();
+  await page
+    .getByRole("alert")
+    .getByText(/^Someone else .+, then set yours again\.$/)
+    .waitFor();
   await row(page, "44").getByText("3", { exact: true }).waitFor();
 
   await edit("44");

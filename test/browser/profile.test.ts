@@ -300,8 +300,8 @@ test("another user's changes are shown at once, but do not overwrite what is bei
   assert.equal(await name(idle), "First");
   assert.equal(await name(second), "Second");
   await second.page.getByRole("button", { name: "Save" }).click();
-  const warning = second.page.locator("[data-warning]");
-  await warning.getByText("Someone else has changed the settings").waitFor();
+  const alert = second.page.getByRole("alert");
+  await alert.getByText(/^Someone else has changed the settings, .+ save again\.$/).waitFor();
   await second.page.getByText("Someone else has changed this to First.").waitFor();
   assert.equal(await name(second), "Second");
   await second.check("settings conflict");

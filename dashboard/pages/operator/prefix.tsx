@@ -10,7 +10,7 @@ import {
   Title,
 } from "@mantine/core";
 import { type ReactNode, Suspense, useId, useState } from "react";
-import type { Failure } from "../../failure.ts";
+import { type Failure, inPlace } from "../../failure.ts";
 import { part } from "../../parts.ts";
 import { routingText as text } from "../../text/operator.ts";
 import { FailureLine } from "../../ui/failure-panel.tsx";
@@ -137,7 +137,10 @@ export function useSetting<Values extends Keyed & Record<string, unknown>, Row e
   return {
     fields,
     before: fields.isDirty() ? before : undefined,
-    failure: action.failure === dismissed ? undefined : fields.general(action.failure),
+    failure:
+      action.failure === dismissed
+        ? undefined
+        : inPlace(fields.general(action.failure), text.conflict),
     isRunning: action.isRunning,
     begin: () =>
       setBegunAt((version) => (fields.isDirty() ? (version ?? list?.version) : undefined)),
