@@ -9,7 +9,9 @@ import { callPosthorn } from "../support/cli.ts";
 import { eventually } from "../support/eventually.ts";
 import { whileLate, withoutColumn } from "../support/faults.ts";
 import { sendUnanswered } from "../support/lost-answer.ts";
+import { makeCarrier } from "../support/make-carrier.ts";
 import { TEST_SECRET_KEY } from "../support/process.ts";
+import { TEST_SECRETS } from "../support/secret-key.ts";
 import { copyAndClose, shownLink } from "../support/shown-once.ts";
 import { type Account, NOWHERE, type Person, type Site, startSite } from "../support/site.ts";
 
@@ -28,6 +30,9 @@ after(async () => {
   await smsc.stop();
 });
 
+const withDatabase = () => ({
+  environment: { DATABASE_URL: site.db.url, SECRET_KEY: TEST_SECRET_KEY },
+});
 const dialog = (page: Page) => page.getByRole("dialog");
 const row = (page: Page, name: string) => page.getByRole("row").filter({ hasText: name });
 const card = (page: Page, name: string) => page.getByRole("region", { name, exact: true });
@@ -176,7 +181,7 @@ test("a carrier is added by the command shown, bound, paused, changed, lost and 
   const shown = (await page.getByText(/^npx posthorn carrier add/).textContent()) ?? "";
   const command = shown.replace("NAME", "acme").replace("HOST:PORT", address).replace("USER", "me");
   const added = await callPosthorn([...command.split(" ").slice(2), "--enquire-link", "100ms"], {
-    environment: { DATABASE_URL: site.db.url, SECRET_KEY: TEST_SECRET_KEY },
+    ...withDatabase(),
     input: password,
   });
   assert.equal(added.code, 0, added.stderr);
@@ -339,6 +344,29 @@ test("on a phone the operator's pages form one scrolling line, with the open one
   await inSight("Accounts");
   await page.goBack();
   await inSight("Audit log");
+});
+
+test("a carrier removed while a route is being set is no longer chosen", async () => {
+  const [first, second] = [
+    await makeCarrier(site.db, { name: "gone first", secrets: TEST_SECRETS }),
+    await makeCarrier(site.db, { name: "gone next", secrets: TEST_SECRETS }),
+  ];
+  await using tab = await site.signedIn(olga, "/operator/routes", { statuses: [409] });
+  const { page } = tab;
+  await page.getByLabel("Prefix").fill("34");
+  await page.getByLabel("First carrier").selectOption(first);
+  await page.getByLabel("If that fails").selectOption(second);
+  await callPosthorn(["carrier", "remove", "gone first"], withDatabase());
+  await callPosthorn(["carrier", "remove", "gone next"], withDatabase());
+  await page.getByRole("option", { name: "gone next" }).waitFor({ state: "detached" });
+
+  await page.getByRole("button", { name: "Set route" }).click();
+  await page.getByText("Choose a carrier.").waitFor();
+  await page.getByLabel("First carrier").selectOption("simulator");
+  await page.getByRole("button", { name: "Set route" }).click();
+  await page.getByRole("alert").waitFor();
+  await page.getByRole("button", { name: "Set route" }).click();
+  await row(page, "34").getByText("simulator", { exact: true }).waitFor();
 });
 
 test("prices: the longest prefix wins, and the page shows what a send costs", async () => {

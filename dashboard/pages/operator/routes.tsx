@@ -1,6 +1,7 @@
 import { NativeSelect, Stack } from "@mantine/core";
 import { IconRoute } from "@tabler/icons-react";
 import { useQueryClient } from "@tanstack/react-query";
+import type { Carrier } from "#contract";
 import { type Answer, call } from "../../api.ts";
 import { operatorText, routingText as text } from "../../text/operator.ts";
 import { Empty } from "../../ui/empty.tsx";
@@ -22,17 +23,21 @@ type Route = Answer<typeof LIST>["data"][number];
 /** The longest prefix applies; its carriers are tried in order. */
 export function RoutesPage() {
   const routes = useRead(LIST, {});
+  const carriers = useRead("GET /console/operator/carriers", {}).data?.data;
+  // One removed meanwhile is offered no more, so the field that has it looks empty.
+  const isThere = (wanted: string) =>
+    carriers?.some(({ carrierId }) => carrierId === wanted) !== false;
   const client = useQueryClient();
   const setting = useSetting<Values, Route>({
     list: routes.data,
     empty: { prefix: "", first: "", others: [] },
     checks: {
       prefix: checkPrefix,
-      first: (value) => (value === "" ? text.carrierNeeded : null),
+      first: (value) => (value !== "" && isThere(value) ? null : text.carrierNeeded),
     },
     set: ({ values: { prefix, first, others }, version }) =>
       call("POST /console/operator/routes", {
-        body: { prefix, carrierIds: [first, ...others], version },
+        body: { prefix, carrierIds: [first, ...others.filter(isThere)], version },
       }).finally(() => askAgain(client, [LIST])),
   });
   const rowActions = useRowActions({
@@ -53,7 +58,7 @@ export function RoutesPage() {
     <Stack gap="lg">
       {rowActions.dialog}
       <ByPrefix>
-        <SetRoute setting={setting} />
+        <SetRoute setting={setting} all={carriers ?? []} />
         <Finder
           title={text.findCarrier}
           version={routes.data?.version}
@@ -96,10 +101,14 @@ const COLUMN: Column<Route> = {
 
 type Values = { prefix: string; first: string; others: string[] };
 
-function SetRoute({ setting }: { setting: ReturnType<typeof useSetting<Values, Route>> }) {
-  const carriers = useRead("GET /console/operator/carriers", {});
+type SetRouteProps = {
+  setting: ReturnType<typeof useSetting<Values, Route>>;
+  /** The carriers to choose from. */
+  all: Carrier[];
+};
+
+function SetRoute({ setting, all }: SetRouteProps) {
   const { fields, before } = setting;
-  const all = carriers.data?.data ?? [];
   const { first, others } = fields.values;
   const chosen = new Set([first, ...others]);
   /** Offers each carrier only once. */
