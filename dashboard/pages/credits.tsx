@@ -6,6 +6,7 @@ import { part } from "../parts.ts";
 import { useAccount, useMe } from "../session.ts";
 import { creditsText as text } from "../text/credits.ts";
 import { FailurePanel } from "../ui/failure-panel.tsx";
+import { lengthOf } from "../ui/length-of.ts";
 import { Page } from "../ui/page.tsx";
 import { useRead } from "../use-read.ts";
 import classes from "./credits/credits.module.css";
@@ -87,7 +88,7 @@ function perDay(used: number): string {
 
 function Figure({
   label,
-  value,
+  value = "…",
   hint,
 }: {
   label: string;
@@ -99,8 +100,8 @@ function Figure({
       <Text size="sm" c="dimmed">
         {label}
       </Text>
-      <Text fz={26} fw={650} data-number={label}>
-        {value ?? "…"}
+      <Text fw={650} className={classes["value"]} data-number={label} style={lengthOf(value)}>
+        {value}
       </Text>
       <Text size="xs" c="dimmed" className={classes["hint"]}>
         {hint}

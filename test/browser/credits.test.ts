@@ -35,6 +35,39 @@ test("an account without credits says what will appear here, its chip that none 
   await tab.check("nothing yet");
 });
 
+test("however large the balance, it stays within its box, here and on the overview", async () => {
+  const rich = await site.account({ name: "Rich", credits: 987_654_321_098 });
+  await site.send(await site.key(rich), { recipient: "4915112345678", text: "Hello" });
+  const owner = await site.person("Rich Owner", [[rich, "viewer"]]);
+  await using tab = await site.signedIn(owner, "/credits");
+  const { page } = tab;
+  const boxes = page.locator("main :has(> :is([data-number], [data-figure]))");
+
+  for (const [path, label] of [
+    ["/credits", "Balance"],
+    ["/", "Credits"],
+  ] as const) {
+    await tab.go(path);
+    await page.locator(`[data-number="${label}"], [data-figure="${label}"]`).waitFor();
+    await page.getByText(/years/).first().waitFor();
+    for (const width of [1280, 768, 320]) {
+      await page.setViewportSize({ width, height: 740 });
+      const wider = boxes.evaluateAll((all) =>
+        all.flatMap(({ children, clientWidth, textContent }) =>
+          [...children].some(
+            ({ scrollWidth, scrollHeight, clientHeight }) =>
+              scrollWidth > clientWidth || scrollHeight > clientHeight + 1,
+          )
+            ? textContent
+            : [],
+        ),
+      );
+      assert.deepEqual(await wider, [], `${path} on ${width} pixels`);
+      await tab.picture(`large numbers, ${label}, ${width}`);
+    }
+  }
+});
+
 test("a number keeps its distance from the next column", async () => {
   await using tab = await site.signedIn(ada, "/credits");
   const cells = rows(tab.page).first().getByRole("cell");

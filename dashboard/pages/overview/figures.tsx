@@ -4,6 +4,7 @@ import type { Answer } from "../../api.ts";
 import { formatDays, formatDuration, formatNumber, formatRate } from "../../format.ts";
 import { overviewText as text } from "../../text/overview.ts";
 import { FailurePanel } from "../../ui/failure-panel.tsx";
+import { lengthOf } from "../../ui/length-of.ts";
 import type { Read } from "../../use-read.ts";
 import { changeInWords, rateChangeInWords } from "./change.ts";
 import classes from "./overview.module.css";
@@ -75,7 +76,7 @@ type FigureProps = {
   link: LinkProps;
 };
 
-function Figure({ label, value, hint, change, link }: FigureProps) {
+function Figure({ label, value = "…", hint, change, link }: FigureProps) {
   return (
     <Link {...link} className={classes["figure"]}>
       <Text size="sm" c="dimmed">
@@ -84,9 +85,10 @@ function Figure({ label, value, hint, change, link }: FigureProps) {
       <div
         className={classes["figureValue"]}
         data-figure={label}
-        data-words={value !== undefined && !/\d/.test(value)}
+        data-words={value !== "…" && !/\d/.test(value)}
+        style={lengthOf(value)}
       >
-        {value ?? "…"}
+        {value}
       </div>
       {[hint, change].map(
         (line) =>
