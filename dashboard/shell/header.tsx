@@ -59,6 +59,7 @@ function SearchButton({ onSearch, isPhone }: { onSearch: () => void; isPhone: bo
     <Button
       variant="default"
       size="xs"
+      flex="none"
       leftSection={<IconSearch size={14} aria-hidden />}
       rightSection={
         <Text span size="xs" c="dimmed">

@@ -216,7 +216,7 @@ test("a user without an account is told whom to ask, and can sign out there", as
   await tab.page.getByRole("heading", { name: "Sign in" }).waitFor();
 });
 
-test("on a narrow phone every header button is visible, and every account can be reached", async () => {
+test("on a narrow phone every header button is visible, and on a tablet whole, and every account can be reached", async () => {
   const rich = await site.account({
     name: "Acme Trading with a name of sixty characters, as long as can",
     credits: 50_856,
@@ -249,6 +249,13 @@ test("on a narrow phone every header button is visible, and every account can be
     await tab.picture(`accounts at ${width}`);
     await page.keyboard.press("Escape");
   }
+  const search = header.getByRole("button", { name: /^Search/ });
+  await page.setViewportSize({ width: 1280, height: 740 });
+  await search.getByText("Ctrl K").waitFor();
+  const whole = await search.boundingBox();
+  await page.setViewportSize({ width: 768, height: 740 });
+  assert.equal((await search.boundingBox())?.width, whole?.width, "a long name leaves it whole");
+  await page.setViewportSize({ width: 360, height: 740 });
   await switcher.click();
   await page.getByRole("link", { name: others.at(-1)?.name ?? "", exact: true }).click();
   await header.getByRole("button", { name: `Switch account: ${others.at(-1)?.name}` }).waitFor();
