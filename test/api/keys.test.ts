@@ -253,7 +253,11 @@ for (const [what, url] of [
   test(`${what} is refused if its body arrives after its key was revoked`, async () => {
     const account = await one.createAccount(10);
     const payload = new PassThrough();
-    const headers = { "x-api-key": account.key, "content-type": "application/json" };
+    const headers = {
+      "x-api-key": account.key,
+      "content-type": "application/json",
+      "transfer-encoding": "chunked",
+    };
 
     const asked = one.inject({ method: "POST", url, headers, payload });
     await eventually("the key was judged by the headers", async () => {
