@@ -271,6 +271,15 @@ test("names of sixty letters without a space do not widen any table", async () =
     assert.deepEqual(await page.evaluate(WIDER), [], `/${path} on a narrow phone`);
     await tab.picture(`long names, ${path}, phone`);
   }
+  await tab.go("/operator/users");
+  const label = page.getByRole("listitem").filter({ hasText: name }).getByText("Accounts:").first();
+  await label.waitFor();
+  const lines = await label.evaluate(({ firstChild, ownerDocument }) => {
+    const words = ownerDocument.createRange();
+    if (firstChild) words.selectNode(firstChild);
+    return words.getClientRects().length;
+  });
+  assert.equal(lines, 1, "a long value leaves its label whole");
 });
 
 /** Elements wider than their container: the page, or a table in its frame. */
