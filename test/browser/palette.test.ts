@@ -70,6 +70,19 @@ async function go(page: Page, letter: string, name: string): Promise<void> {
   assert.fail(`g ${letter} does not lead to ${name}`);
 }
 
+test("the link past the navigation is out of sight until it has the focus, even with text twice as large", async () => {
+  await using tab = await site.signedIn(ada, "/team");
+  const { page } = tab;
+  const skip = page.getByRole("link", { name: "Skip to the content" });
+  await skip.waitFor();
+  await page.evaluate("document.documentElement.style.fontSize = '200%'");
+
+  const hidden = (await skip.boundingBox()) ?? assert.fail("it is not there");
+  assert.ok(hidden.y + hidden.height <= 0, `it reaches down to ${hidden.y + hidden.height}`);
+  await skip.focus();
+  assert.equal((await skip.boundingBox())?.y, 8);
+});
+
 test("shortcuts open pages, rows and dialogs, but not while typing; an operator finds the operator's pages", async () => {
   const olga = await site.person("Olga Operator", [[account, "developer"]], true);
   await using tab = await site.signedIn(olga, "/team");
