@@ -1006,6 +1006,10 @@ begin
   perform set_config('lock_timeout', '200ms', true);
   begin
     execute format('drop table if exists %I, %I, %I', 'submissions_' || month, 'messages_' || month, 'events_' || month);
+    -- Asked again: while it waited, a receipt or a replay may have queued a webhook. From here on, none can.
+    if exists (select from webhook_deliveries w where w.message_id < bound) then
+      raise lock_not_available;
+    end if;
     delete from messages_other where message_id < bound;
     delete from events_other where message_id < bound;
     delete from submissions_other where message_id < bound;

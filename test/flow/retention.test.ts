@@ -19,7 +19,7 @@ import { sweepLoop } from "../../server/console/sweep.ts";
 import { startApi } from "../support/api.ts";
 import { eventually } from "../support/eventually.ts";
 import { onePass } from "../support/one-pass.ts";
-import { held } from "../support/locks.ts";
+import { held, somebodyWaits } from "../support/locks.ts";
 import { testDatabase } from "../support/postgres.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { startSending } from "../support/sending.ts";
@@ -190,6 +190,32 @@ test("an old month being read is dropped later, with hardly any wait for it", as
   });
 
   assert.deepEqual([whileRead, await drop()], [null, "2020_04"]);
+});
+
+test("an old month is kept if a webhook of it is queued while dropping it waits for readers", async () => {
+  await using db = await testDatabase();
+  const april = new Date("2020-04-15T12:00:00Z");
+  await makeMonths(db, new Date("2020-05-15T12:00:00Z"));
+  const drop = () =>
+    db.query<{ month: string | null }>(sql`
+      select drop_oldest_messages(interval '45 days') as month`);
+
+  // As a replay does: it reads the event and then queues its delivery.
+  const { dropping } = await held(db, async (tx) => {
+    await tx.query(sql`select from events_2020_04`);
+    const asked = drop();
+    // It waits so briefly that a slow machine may not see it wait.
+    await Promise.race([asked, somebodyWaits(db)]);
+    await tx.query(sql`
+      insert into webhook_deliveries (message_id, sequence, account_id, host_key, created_at, next_at)
+      values (${idFloor(april)}, 2, gen_random_uuid(), 1, now(), now())`);
+    return { dropping: asked };
+  });
+  const [whileQueued] = await dropping;
+  await db.query(sql`delete from webhook_deliveries`);
+  const [afterwards] = await drop();
+
+  assert.deepEqual([whileQueued?.month, afterwards?.month], [null, "2020_04"]);
 });
 
 test("without a retention period nothing is ever dropped", async () => {
