@@ -346,29 +346,6 @@ test("on a phone the operator's pages form one scrolling line, with the open one
   await inSight("Audit log");
 });
 
-test("a carrier removed while a route is being set is no longer chosen", async () => {
-  const [first, second] = [
-    await makeCarrier(site.db, { name: "gone first", secrets: TEST_SECRETS }),
-    await makeCarrier(site.db, { name: "gone next", secrets: TEST_SECRETS }),
-  ];
-  await using tab = await site.signedIn(olga, "/operator/routes", { statuses: [409] });
-  const { page } = tab;
-  await page.getByLabel("Prefix").fill("34");
-  await page.getByLabel("First carrier").selectOption(first);
-  await page.getByLabel("If that fails").selectOption(second);
-  await callPosthorn(["carrier", "remove", "gone first"], withDatabase());
-  await callPosthorn(["carrier", "remove", "gone next"], withDatabase());
-  await page.getByRole("option", { name: "gone next" }).waitFor({ state: "detached" });
-
-  await page.getByRole("button", { name: "Set route" }).click();
-  await page.getByText("Choose a carrier.").waitFor();
-  await page.getByLabel("First carrier").selectOption("simulator");
-  await page.getByRole("button", { name: "Set route" }).click();
-  await page.getByRole("alert").waitFor();
-  await page.getByRole("button", { name: "Set route" }).click();
-  await row(page, "34").getByText("simulator", { exact: true }).waitFor();
-});
-
 test("prices: the longest prefix wins, and the page shows what a send costs", async () => {
   await using tab = await site.signedIn(olga, "/operator/prices", { statuses: [409] });
   const { page } = tab;
@@ -561,6 +538,29 @@ const LINES_OF_A_SURNAME = `{
   line.remove();
   length;
 }`;
+
+test("a carrier removed while a route is being set is no longer chosen", async () => {
+  const [first, second] = [
+    await makeCarrier(site.db, { name: "gone first", secrets: TEST_SECRETS }),
+    await makeCarrier(site.db, { name: "gone next", secrets: TEST_SECRETS }),
+  ];
+  await using tab = await site.signedIn(olga, "/operator/routes", { statuses: [409] });
+  const { page } = tab;
+  await page.getByLabel("Prefix").fill("34");
+  await page.getByLabel("First carrier").selectOption(first);
+  await page.getByLabel("If that fails").selectOption(second);
+  await callPosthorn(["carrier", "remove", "gone first"], withDatabase());
+  await callPosthorn(["carrier", "remove", "gone next"], withDatabase());
+  await page.getByRole("option", { name: "gone next" }).waitFor({ state: "detached" });
+
+  await page.getByRole("button", { name: "Set route" }).click();
+  await page.getByText("Choose a carrier.").waitFor();
+  await page.getByLabel("First carrier").selectOption("simulator");
+  await page.getByRole("button", { name: "Set route" }).click();
+  await page.getByRole("alert").waitFor();
+  await page.getByRole("button", { name: "Set route" }).click();
+  await row(page, "34").getByText("simulator", { exact: true }).waitFor();
+});
 
 test("an operator who is in no account sees the operator's pages, and no others", async () => {
   const lone = await site.person("Lone Wolf", [[account, "viewer"]], true);
