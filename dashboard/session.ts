@@ -45,6 +45,11 @@ export async function waitsForSetup(): Promise<boolean> {
   }
 }
 
+/** Whether the page that is shown or loading is the one for signing in. */
+export function isAtSignIn(router: AnyRouter): boolean {
+  return router.latestLocation.pathname === "/sign-in";
+}
+
 /** The session ended while a page was open: return to that page after signing in again. */
 export function goToSignIn(router: AnyRouter): void {
   const { pathname, href } = router.state.location;

@@ -17,6 +17,7 @@ import { Page } from "../ui/page.tsx";
 import { toast } from "../ui/toasts.tsx";
 import { useFields } from "../ui/use-fields.ts";
 import { useAction } from "../use-action.ts";
+import { useFormFields } from "../use-draft-fields.ts";
 import { useSaveMe } from "../use-save-me.ts";
 import type { FactorDialog } from "./profile/second-factor.tsx";
 import { Part } from "./profile/part.tsx";
@@ -40,7 +41,7 @@ export function ProfilePage() {
 
 function NamePart() {
   const me = useMe();
-  const fields = useFields({ name: me.name }, { name: checkName });
+  const fields = useFormFields("profile", { name: me.name }, { name: checkName });
   const save = useSaveMe();
   async function send({ name }: { name: string }): Promise<void> {
     const outcome = await save.run({ name: name.trim() });

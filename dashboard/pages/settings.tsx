@@ -24,8 +24,8 @@ import { Page } from "../ui/page.tsx";
 import { ReasonedButton } from "../ui/reasoned.tsx";
 import { Time } from "../ui/time.tsx";
 import { toast } from "../ui/toasts.tsx";
-import { useFields } from "../ui/use-fields.ts";
 import { useAction } from "../use-action.ts";
+import { useFormFields } from "../use-draft-fields.ts";
 import { askAgain, useRead } from "../use-read.ts";
 
 export function SettingsPage() {
@@ -83,7 +83,7 @@ function SettingsForm({ account, onDirty, onPresent }: FormProps) {
   const [base, setBase] = useState(account);
   const client = useQueryClient();
   const denial = useDenial("owner");
-  const fields = useFields(valuesOf(account), {
+  const fields = useFormFields(`settings ${accountId}`, valuesOf(account), {
     name: checkName,
     lowCredits: checkWholeNumber,
   });

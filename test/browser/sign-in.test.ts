@@ -164,6 +164,41 @@ test("a session that ends while a form is filled in says so and keeps what was t
   assert.equal(await tab.page.getByLabel("Recipient").inputValue(), "4915112345678");
 });
 
+test("the end of a session loses nothing typed in any form; closing the form discards it", async () => {
+  const nina = await site.person("Nina Sky", [[account, "owner"]], true);
+  await using tab = await site.signedIn(nina, "/", { statuses: [401, 404] });
+  const { page } = tab;
+  const forms = [
+    { path: "/settings", label: "Default sender", typed: "Half" },
+    { path: "/profile", label: "Name", typed: "Nina S" },
+    { path: "/operator/prices", label: "Prefix", typed: "49" },
+    { path: "/operator/routes", label: "Prefix", typed: "49" },
+    { path: "/team", open: "Invite someone", label: "For whom", typed: "Half" },
+    { path: "/webhooks?dialog=test", label: "Address", typed: "https://half" },
+    { path: "/operator/accounts", open: "Create account", label: "Name", typed: "Half" },
+    { path: "/operator/accounts", open: `Top up ${account.name}`, label: "Note", typed: "Half" },
+  ];
+  for (const { path, open, label, typed } of forms) {
+    const show = async () => {
+      if (open) await page.getByRole("button", { name: open }).click();
+      return page.getByRole("textbox", { name: new RegExp(`^${label}`) });
+    };
+    await tab.go(path);
+    await (await show()).fill(typed);
+    await site.db.query(sql`delete from sessions where user_id = ${nina.userId}`);
+    await page.getByText("Your session has ended.").waitFor();
+    await give(tab, nina.email, nina.password);
+
+    const field = await show();
+    await field.waitFor();
+    assert.equal(await field.inputValue(), typed, path);
+    await tab.go("/keys");
+    await tab.go(path);
+    assert.notEqual(await (await show()).inputValue(), typed, `${path} after it was left`);
+    await tab.go("/keys");
+  }
+});
+
 test("typed drafts never appear in another account, and are deleted when another user signs in", async () => {
   const second = await site.account({ name: "Second" });
   const carol = await site.person("Carol Shaw", [

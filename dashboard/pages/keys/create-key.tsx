@@ -10,7 +10,7 @@ import { createKeyText as text } from "../../text/keys.ts";
 import { DialogForm } from "../../ui/dialog-form.tsx";
 import { ShownOnceDialog } from "../../ui/shown-once.tsx";
 import { useAction } from "../../use-action.ts";
-import { useDraft, useDraftFields } from "../../use-draft-fields.ts";
+import { useFormFields } from "../../use-draft-fields.ts";
 import { askAgain } from "../../use-read.ts";
 import { SCOPES } from "../../vocabulary.ts";
 import { ShownKey } from "./shown-key.tsx";
@@ -23,9 +23,7 @@ type Props = {
   onClose: () => void;
 };
 
-/** Closing the form discards what was typed. Other endings, such as that of the session, do not. */
 export function CreateKey({ replaces, onClose }: Props) {
-  const draft = useDraft(draftName(replaces));
   return (
     <ShownOnceDialog<CreatedKey>
       title={replaces ? text.replaceTitle(replaces.name) : text.title}
@@ -35,16 +33,9 @@ export function CreateKey({ replaces, onClose }: Props) {
         <KeyForm replaces={replaces} onCreated={onMade} onCancel={onCancel} />
       )}
       shown={(created, saving) => <ShownKey created={created} {...saving} />}
-      onClose={() => {
-        draft.forget();
-        onClose();
-      }}
+      onClose={onClose}
     />
   );
-}
-
-function draftName(replaces: ApiKey | undefined): string {
-  return `create-key ${replaces?.keyId ?? ""}`;
 }
 
 type Values = { name: string; scopes: Scope[]; expiry: keyof typeof text.expiries };
@@ -59,8 +50,8 @@ function KeyForm(props: {
   const client = useQueryClient();
   const proof = useProof();
   const [idempotencyKey] = useState(newIdempotencyKey);
-  const { fields, forget } = useDraftFields<Values>(
-    draftName(replaces),
+  const fields = useFormFields<Values>(
+    `create-key ${accountId} ${replaces?.keyId ?? ""}`,
     {
       name: replaces?.name ?? "",
       scopes: replaces?.scopes ?? ["messages:send"],
@@ -87,7 +78,6 @@ function KeyForm(props: {
         { idempotencyKey },
       ),
     );
-    forget();
     askAgain(client, ["GET /console/accounts/{accountId}/keys"]);
     return created;
   }, onCreated);

@@ -8,8 +8,8 @@ import { bookText as text } from "../../text/operator.ts";
 import { DialogForm } from "../../ui/dialog-form.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { toast } from "../../ui/toasts.tsx";
-import { useFields } from "../../ui/use-fields.ts";
 import { useAction } from "../../use-action.ts";
+import { useFormFields } from "../../use-draft-fields.ts";
 import { askAgain } from "../../use-read.ts";
 
 type Props = {
@@ -29,7 +29,8 @@ export function BookCredits({ account, onClose }: Props) {
   const { accountId, name, balance } = account;
   const client = useQueryClient();
   const proof = useProof();
-  const fields = useFields<Values>(
+  const fields = useFormFields<Values>(
+    `book-credits ${accountId}`,
     { kind: "topup", amount: "", note: "", reference: "" },
     {
       amount: checkAmount,

@@ -7,8 +7,8 @@ import { useProof } from "../../proof.tsx";
 import { accountsText as text } from "../../text/operator.ts";
 import { DialogForm } from "../../ui/dialog-form.tsx";
 import { LinkDialog } from "../../ui/shown-once.tsx";
-import { useFields } from "../../ui/use-fields.ts";
 import { useAction } from "../../use-action.ts";
+import { useFormFields } from "../../use-draft-fields.ts";
 import { askAgain } from "../../use-read.ts";
 
 /** First creates the account, then shows once the link by which its owner joins. */
@@ -31,7 +31,8 @@ function AccountForm({ onMade, onCancel }: FormProps) {
   const client = useQueryClient();
   const proof = useProof();
   const [idempotencyKey] = useState(newIdempotencyKey);
-  const fields = useFields<Values>(
+  const fields = useFormFields<Values>(
+    "create-account",
     { name: "", credits: 0 },
     {
       name: checkName,

@@ -17,6 +17,7 @@ import { FailureLine } from "../../ui/failure-panel.tsx";
 import { RowButton } from "../../ui/reasoned.tsx";
 import { type Checks, type Fields, useFields } from "../../ui/use-fields.ts";
 import { useAction } from "../../use-action.ts";
+import { useFormFields } from "../../use-draft-fields.ts";
 import classes from "./operator.module.css";
 
 const Confirm = part(() => import("../../ui/confirm.tsx"), "Confirm");
@@ -90,6 +91,7 @@ export type Keyed = { prefix: string };
 type Version = number | undefined;
 
 type SettingRequest<Values extends Record<string, unknown>, Row> = {
+  name: string;
   list: { version: number; data: Row[] } | undefined;
   empty: Values;
   checks: Checks<Values>;
@@ -119,7 +121,7 @@ export function useSetting<Values extends Keyed & Record<string, unknown>, Row e
   wish: SettingRequest<Values, Row>,
 ): Setting<Values, Row> {
   const { list } = wish;
-  const fields = useFields<Values>(wish.empty, wish.checks);
+  const fields = useFormFields<Values>(wish.name, wish.empty, wish.checks);
   const [begunAt, setBegunAt] = useState<Version>();
   const [dismissed, setDismissed] = useState<Failure>();
   const action = useAction(wish.set);

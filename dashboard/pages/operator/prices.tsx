@@ -28,6 +28,7 @@ export function PricesPage() {
   const prices = useRead(LIST, {});
   const client = useQueryClient();
   const setting = useSetting<Values, Price>({
+    name: "price",
     list: prices.data,
     empty: { prefix: "", credits: "" },
     checks: {

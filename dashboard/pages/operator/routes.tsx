@@ -29,6 +29,7 @@ export function RoutesPage() {
     carriers?.some(({ carrierId }) => carrierId === wanted) !== false;
   const client = useQueryClient();
   const setting = useSetting<Values, Route>({
+    name: "route",
     list: routes.data,
     empty: { prefix: "", first: "", others: [] },
     checks: {

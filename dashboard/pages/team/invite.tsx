@@ -8,8 +8,8 @@ import { useAccount } from "../../session.ts";
 import { inviteText as text, teamText } from "../../text/team.ts";
 import { DialogForm } from "../../ui/dialog-form.tsx";
 import { LinkDialog } from "../../ui/shown-once.tsx";
-import { useFields } from "../../ui/use-fields.ts";
 import { useAction } from "../../use-action.ts";
+import { useFormFields } from "../../use-draft-fields.ts";
 import { askAgain } from "../../use-read.ts";
 import { ROLES } from "../../vocabulary.ts";
 
@@ -26,20 +26,24 @@ export function Invite({ onClose }: { onClose: () => void }) {
   );
 }
 
+type Values = { role: MemberRole; forWhom: string };
 type FormProps = { onMade: (link: string) => void; onCancel: () => void };
 
 function InviteForm({ onMade, onCancel }: FormProps) {
   const { accountId } = useAccount();
   const client = useQueryClient();
   const proof = useProof();
-  const [role, setRole] = useState<MemberRole>("developer");
   const [idempotencyKey] = useState(newIdempotencyKey);
-  const fields = useFields({ forWhom: "" }, {});
-  const invite = useAction(async ({ forWhom }: { forWhom: string }) => {
+  const fields = useFormFields<Values>(
+    `invite ${accountId}`,
+    { role: "developer", forWhom: "" },
+    {},
+  );
+  const invite = useAction(async (body: Values) => {
     const invited = await proof.guard(() =>
       call(
         "POST /console/accounts/{accountId}/invitations",
-        { params: { accountId }, body: { role, forWhom } },
+        { params: { accountId }, body },
         { idempotencyKey },
       ),
     );
@@ -53,7 +57,10 @@ function InviteForm({ onMade, onCancel }: FormProps) {
       onSubmit={fields.submit(invite.run)}
       onCancel={onCancel}
     >
-      <RoleChoice role={role} onChange={setRole} />
+      <RoleChoice
+        role={fields.values.role}
+        onChange={(role) => fields.setFieldValue("role", role)}
+      />
       <TextInput
         label={text.forWhom}
         description={text.forWhomHint}

@@ -6,9 +6,9 @@ import { useAccount } from "../../session.ts";
 import { testText as text, webhooksText } from "../../text/webhooks.ts";
 import { words } from "../../text/words.ts";
 import { FailureLine } from "../../ui/failure-panel.tsx";
-import { useFields } from "../../ui/use-fields.ts";
 import { Verdict } from "../../ui/verdict.tsx";
 import { useAction } from "../../use-action.ts";
+import { useFormFields } from "../../use-draft-fields.ts";
 import { EVENTS } from "../../vocabulary.ts";
 import { Exchange } from "./exchange.tsx";
 import classes from "./exchange.module.css";
@@ -21,7 +21,8 @@ type Values = { url: string; event: (typeof EVENTS)[number] };
 export function TestEvent({ onClose }: { onClose: () => void }) {
   const { accountId } = useAccount();
   const [result, setResult] = useState<Result>();
-  const fields = useFields<Values>(
+  const fields = useFormFields<Values>(
+    `test-event ${accountId}`,
     { url: "", event: "message.delivered" },
     { url: checkPresent(text.urlNeeded) },
   );
