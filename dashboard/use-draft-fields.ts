@@ -41,10 +41,10 @@ export function useFormFields<Values extends Record<string, unknown>>(
 ): Fields<Values> {
   const router = useRouter();
   const draft = useDraft(name);
-  const [kept] = useState(() => draft.read() as Partial<Values>);
   const fields = useFields<Values>(initial, checks);
   const { values } = fields;
-  const restore = useEffectEvent(() => fields.setValues(kept));
+  // Not read while rendering: only after that does a form that this one replaces discard its own.
+  const restore = useEffectEvent(() => fields.setValues(draft.read() as Partial<Values>));
   useEffect(() => {
     restore();
     return () => {

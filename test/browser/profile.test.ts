@@ -282,6 +282,18 @@ test("the default sender is used by the next send, and the low mark colours the 
   assert.equal(((await answer.json()) as { sender: string }).sender, "Engines");
 });
 
+test("saved settings are shown as they were saved, not as they were typed", async () => {
+  await using tab = await site.signedIn(ada, "/settings");
+  const { page } = tab;
+  const sender = page.getByLabel("Default sender");
+  await sender.fill(" +4915112345678");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText("Settings saved").waitFor();
+
+  await page.getByRole("button", { name: "Cancel" }).waitFor({ state: "detached" });
+  assert.equal(await sender.inputValue(), "4915112345678");
+});
+
 test("another user's changes are shown at once, but do not overwrite what is being typed", async () => {
   const mary = await site.person("Mary Shelley", [[account, "owner"]]);
   await using first = await site.signedIn(ada, "/settings");
