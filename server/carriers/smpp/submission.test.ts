@@ -122,6 +122,16 @@ test("a whole long message leaves in message_payload, a short one as usual", () 
   assert.equal(submitted({ long_messages: "payload" }).tlvs.length, 0);
 });
 
+test("a long message leaves in message_payload also where two septets are one octet", () => {
+  const text = "[".repeat(81);
+  const settings = { long_messages: "payload", alphabet: "ascii" };
+
+  const message = submitted(settings, { text });
+
+  assert.equal(message.shortMessage.length, 0);
+  assert.equal(findTlv(message.tlvs, tag.messagePayload)?.toString(), text);
+});
+
 test("a message that began in segments or whole goes on so, even if the setting has changed", () => {
   const part = submitted({ long_messages: "payload" }, long);
   const whole = submitted({ long_messages: "udh" }, { text: "a".repeat(161) });

@@ -1,5 +1,5 @@
 import type { OutgoingSegment } from "#carriers";
-import { encodeUcs2 } from "#contract/segments";
+import { encodeGsm7, encodeUcs2 } from "#contract/segments";
 
 import { encodeText, UDH_OCTETS } from "./alphabet.ts";
 import { type Address, HAS_UDH, type ShortMessage } from "./codec/body.ts";
@@ -57,12 +57,18 @@ function textOctets(
 }
 
 /**
- * The longest single segment: 160 septets or characters, or 140 octets of UCS-2 or packed text.
- * Anything longer is a whole message and goes into `message_payload`.
+ * The longest single segment: 160 septets, or 140 octets of UCS-2 or packed text. Anything longer
+ * is a whole message and goes into `message_payload`.
  */
-function isTooLong(octets: Uint8Array, segment: OutgoingSegment, settings: SmppSettings): boolean {
-  const isPacked = segment.encoding === "ucs2" || settings.alphabet === "gsm_packed";
-  return octets.length > (isPacked ? 140 : 160);
+function isTooLong(
+  octets: Uint8Array,
+  { encoding, text }: OutgoingSegment,
+  { alphabet }: SmppSettings,
+): boolean {
+  if (encoding === "ucs2" || alphabet === "gsm_packed") return octets.length > 140;
+  // In the other alphabets a character of the extension table is one octet, though two septets.
+  const septets = alphabet === "gsm" ? octets : encodeGsm7(text);
+  return (septets ?? octets).length > 160;
 }
 
 /** Element 0 of 3 octets: reference, total, number. A 16-bit reference would change the price. */
