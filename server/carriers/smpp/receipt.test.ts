@@ -177,6 +177,11 @@ const others: [string, Partial<ShortMessage<Buffer>>, unknown][] = [
   ["whose ASCII is labelled UCS-2", { dataCoding: 8 }, good],
   ["in UCS-2", { dataCoding: 8, shortMessage: ucs2(TEXT) }, good],
   [
+    "in UCS-2 after a byte order mark",
+    { dataCoding: 8, shortMessage: ucs2(`\ufeff${TEXT}`) },
+    good,
+  ],
+  [
     "in UCS-2 with the bare word for the state",
     { dataCoding: 8, shortMessage: ucs2("id:0123456789 DELIVRD err:000") },
     good,

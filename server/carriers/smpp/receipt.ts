@@ -129,8 +129,10 @@ function readUserData(octets: Buffer, esmClass: number, isMarked: boolean): Rece
 
 function readOctets(octets: Buffer, isMarked: boolean): ReceiptText {
   const found = readString(octets.toString("latin1"), isMarked);
-  // ASCII labelled as UCS-2 is common, so the label is ignored: UCS-2 shows by its zeros.
-  if (found.id !== undefined || octets[0] !== 0) return found;
+  // ASCII labelled as UCS-2 is common, so the label is ignored: UCS-2 shows by its zeros, or by the
+  // mark of byte order with which some begin.
+  const isUcs2 = octets[0] === 0 || (octets[0] === 0xfe && octets[1] === 0xff);
+  if (found.id !== undefined || !isUcs2) return found;
   const units = Buffer.from(octets.subarray(0, octets.length & ~1));
   return readString(units.swap16().toString("utf16le").toWellFormed(), isMarked);
 }
