@@ -209,10 +209,18 @@ export function cancelReplay(db: Database, request: CancelReplayRequest): Promis
     if (found.length === 0) return false;
     if (found[0]?.is_canceled === true) return true;
     const left = await tx.query(sql`
+      with idle as materialized (
+        select w.message_id, w.sequence
+          from webhook_replays r
+          join webhook_deliveries w on w.replay_id = r.replay_id
+         where r.replay_id = ${replayId} and w.leased_until is null
+           and w.step = 0 and w.interrupted = 0 and w.created_at >= r.created_at
+         order by w.message_id, w.sequence
+           for update of w
+      )
       delete from webhook_deliveries w
-       using webhook_replays r
-       where r.replay_id = ${replayId} and w.replay_id = r.replay_id and w.leased_until is null
-         and w.step = 0 and w.interrupted = 0 and w.created_at >= r.created_at
+       using idle i
+       where w.message_id = i.message_id and w.sequence = i.sequence
       returning w.message_id`);
     await tx.query(sql`
       update webhook_replays

@@ -164,12 +164,20 @@ export async function queueReplays(
            ${events.map(({ account_id, callback_url }) => hostKeyOf(account_id, callback_url).toString())}::bigint[])
       as u (message_id, sequence, account_id, host_key)`;
   const broughtForward = await tx.query(sql`
+    with idle as materialized (
+      select w.message_id, w.sequence
+        from ${keys}
+        join webhook_deliveries w on w.message_id = u.message_id and w.sequence = u.sequence
+       -- The holder of a lease is known by the replay too, so it must stay what it was.
+       where w.leased_until is null
+       -- As in cancelReplay, which locks no messages; otherwise they deadlock.
+       order by w.message_id, w.sequence
+         for update of w
+    )
     update webhook_deliveries w
        set next_at = least(w.next_at, clock_timestamp()), replay_id = ${replayId}
-      from ${keys}
-     where w.message_id = u.message_id and w.sequence = u.sequence
-       -- The holder of a lease is known by the replay too, so it must stay what it was.
-       and w.leased_until is null
+      from idle i
+     where w.message_id = i.message_id and w.sequence = i.sequence
     returning w.message_id`);
   const queued = await tx.query<{ message_id: string; sequence: number }>(sql`
     insert into webhook_deliveries (message_id, sequence, account_id, host_key, replay_id, attempts, created_at, next_at)

@@ -18,7 +18,7 @@ import { poster } from "../../server/webhooks/post.ts";
 import { verifyWebhook } from "../../sdk/webhook.ts";
 import { audit } from "../../server/cli/audit/audit.ts";
 import { testEgress } from "../support/egress.ts";
-import { somebodyWaits } from "../support/locks.ts";
+import { held, somebodyWaits } from "../support/locks.ts";
 import { onePass } from "../support/one-pass.ts";
 import { type Received, startReceiver } from "../support/receiver.ts";
 import { laneOf, type WebhookWorld, webhookWorld, type Worker } from "../support/webhook-world.ts";
@@ -487,4 +487,35 @@ test("a delivery in flight when its replay is stopped continues, and counts", as
     await findReplay(world.db, { accountId: world.accountId, replayId }),
     { state: "canceled", total: 1, waiting: 0, delivered: 1 },
   );
+});
+
+test("a replay can be stopped while another takes over its deliveries", async () => {
+  await using world = await webhookWorld();
+  const { db, accountId } = world;
+  const messageIds = (await exhausted(world, 3, "http://127.0.0.1:1/hook")).toSorted();
+  const { replayId } = await startBulkReplay(db, wish(world));
+  await onePass(continueReplays(db));
+  // Now they are found in the order opposite to that of their ids.
+  await db.query(sql`
+    with gone as (delete from webhook_deliveries returning *)
+    insert into webhook_deliveries (message_id, sequence, account_id, host_key, replay_id, attempts, created_at, next_at)
+    select message_id, sequence, account_id, host_key, replay_id, attempts, created_at, next_at
+      from gone
+     order by message_id desc`);
+  const by = { accountId, actor: "test", now: systemClock.now() };
+  const deliveryIds = messageIds.map((id) => eventId(id, 2));
+
+  const both = await held(db, async (tx) => {
+    await tx.query(sql`
+      select from webhook_deliveries where message_id = ${messageIds[1]} for update`);
+    const canceling = cancelReplay(db, { ...by, replayId });
+    await somebodyWaits(db);
+    const replaying = replaySelected(db, { ...by, deliveryIds });
+    await somebodyWaits(db, 2);
+    return { done: Promise.all([canceling, replaying]) };
+  });
+  const [isCanceled, { total }] = await both.done;
+
+  assert.deepEqual([isCanceled, total], [true, 3]);
+  await world.left(3);
 });
