@@ -72,3 +72,13 @@ test("a write that failed in the service, or that another answered for, may or m
   const readByPost = call("POST /console/links/read", { body: { token: "" } }, { onlyReads: true });
   await assert.rejects(readByPost, { message: /^[^?]*request id\.$/ });
 });
+
+test("a success that is no JSON, such as the page of a proxy, is a failure, and a write may or may not have happened", async (t) => {
+  t.mock.method(globalThis, "fetch", () => Promise.resolve(new Response("<html>Sign in</html>")));
+
+  const read = call("GET /console/me", {});
+  const write = call("PATCH /console/me", { body: { version: 1, name: "Ada" } });
+
+  await assert.rejects(read, { message: /^The answer did not come from Posthorn[^?]*sent it\.$/ });
+  await assert.rejects(write, { message: /Your change may or may not have been made/ });
+});

@@ -73,7 +73,8 @@ async function request(address: string, init: RequestInit, isRead: boolean): Pro
     throw offline(isRead);
   });
   const body = readJson(text);
-  if (response.ok) return body;
+  // What sent a success that is no JSON was not the service.
+  if (response.ok && body !== undefined) return body;
   const failure = readFailure(response.status, response.headers, body);
   throw isRead ? failure : ofWrite(failure);
 }

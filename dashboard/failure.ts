@@ -83,7 +83,8 @@ export function readFailure(status: number, headers: Headers, body: unknown): Fa
 
 /** After such a failure, nobody knows whether the write was done, so the message says that. */
 export function ofWrite(failure: Failure): Failure {
-  if (failure.code !== "INTERNAL" || failure.status < 500) return failure;
+  const isRefusal = failure.status >= 300 && failure.status < 500;
+  if (failure.code !== "INTERNAL" || isRefusal) return failure;
   const message = `${failure.message} Your change may or may not have been made.`;
   return new Failure(message, failure);
 }
