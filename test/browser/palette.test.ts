@@ -78,7 +78,8 @@ test("the link past the navigation is out of sight until it has the focus, even 
   await page.evaluate("document.documentElement.style.fontSize = '200%'");
 
   const hidden = (await skip.boundingBox()) ?? assert.fail("it is not there");
-  assert.ok(hidden.y + hidden.height <= 0, `it reaches down to ${hidden.y + hidden.height}`);
+  // Its edge may be drawn up to a pixel lower.
+  assert.ok(hidden.y + hidden.height <= -1, `it reaches down to ${hidden.y + hidden.height}`);
   await skip.focus();
   assert.equal((await skip.boundingBox())?.y, 8);
 });
