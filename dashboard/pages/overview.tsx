@@ -90,7 +90,10 @@ function Numbers({ search, progress, onRange }: NumbersProps) {
   useRead(`${STATS}/credits`, input);
   useRead(`${STATS}/errors`, input);
   // Includes what is shown above the numbers, which would otherwise push them down later.
-  const isKnown = [summary, webhooks, progress].every(({ data, failure }) => data ?? failure);
+  const isAnswered = [summary, webhooks, progress].every(({ data, failure }) => data ?? failure);
+  // For good: a panel asks again for what has failed, and must not disappear meanwhile.
+  const [isKnown, setIsKnown] = useState(isAnswered);
+  if (isAnswered && !isKnown) setIsKnown(true);
   const known = isKnown ? summary : { ...summary, data: undefined, failure: undefined };
   return (
     // Alerts come first. They push down only skeletons, which this key replaces as a whole.

@@ -10,7 +10,7 @@ import { eventually } from "../support/eventually.ts";
 import { whileLate } from "../support/faults.ts";
 import { held } from "../support/locks.ts";
 import { startReceiver } from "../support/receiver.ts";
-import { siteOfFile } from "../support/site.ts";
+import { NO_PAGE, siteOfFile } from "../support/site.ts";
 
 const { site, account, ada } = await siteOfFile({ credits: 120 });
 const key = await site.key(account);
@@ -337,4 +337,28 @@ test("late numbers and panels show placeholders; one that fails says so, and the
   await page.getByRole("button", { name: "Try again" }).click();
   await page.getByRole("link", { name: "REJECTED_BY_CARRIER" }).waitFor();
   await panel(page, "Delivery errors").getByText("ask the carrier if it is unclear").waitFor();
+});
+
+test("webhook counts that fail hide no other number or panel, even while they are requested again", async () => {
+  await send(["4915112340001"]);
+  await using tab = await site.signedIn(ada, NO_PAGE, { statuses: [0] });
+  const { page } = tab;
+  // Without events, only the page itself asks.
+  await page.route(/\/stream$/, () => undefined);
+  const answer = Promise.withResolvers<void>();
+  let asked = 0;
+  await page.route(/\/stats\/webhooks\?/, async (route) => {
+    asked += 1;
+    // The first read and its retry fail before there is a panel, which then reads once more.
+    if (asked > 2) await answer.promise;
+    await route.abort("internetdisconnected");
+  });
+
+  await page.goto(site.url);
+  await eventually("the panel has asked", () => Promise.resolve(asked > 2));
+  await figure(page, "Messages").and(page.getByText(/^\d+$/)).waitFor();
+  await panel(page, "Delivery errors").waitFor();
+  answer.resolve();
+  await panel(page, "Webhooks").getByRole("alert").waitFor();
+  await page.unrouteAll({ behavior: "ignoreErrors" });
 });
