@@ -13,7 +13,14 @@ import { makeCarrier } from "../support/make-carrier.ts";
 import { TEST_SECRET_KEY } from "../support/process.ts";
 import { TEST_SECRETS } from "../support/secret-key.ts";
 import { copyAndClose, shownLink } from "../support/shown-once.ts";
-import { type Account, NOWHERE, type Person, type Site, startSite } from "../support/site.ts";
+import {
+  type Account,
+  NO_PAGE,
+  NOWHERE,
+  type Person,
+  type Site,
+  startSite,
+} from "../support/site.ts";
 
 let site: Site;
 let account: Account;
@@ -560,6 +567,17 @@ test("a carrier removed while a route is being set is no longer chosen", async (
   await page.getByRole("alert").waitFor();
   await page.getByRole("button", { name: "Set route" }).click();
   await row(page, "34").getByText("simulator", { exact: true }).waitFor();
+});
+
+test("a form for routes that cannot read the carriers to choose from says so", async () => {
+  await using tab = await site.signedIn(olga, NO_PAGE, { statuses: [0] });
+  const { page } = tab;
+  await page.route("**/operator/carriers", (route) => route.abort("internetdisconnected"));
+
+  await page.goto(`${site.url}/operator/routes`);
+
+  await page.getByRole("alert").getByRole("button", { name: "Try again" }).waitFor();
+  await row(page, "simulator").first().waitFor();
 });
 
 test("an operator who is in no account sees the operator's pages, and no others", async () => {

@@ -5,6 +5,7 @@ import type { Carrier } from "#contract";
 import { type Answer, call } from "../../api.ts";
 import { operatorText, routingText as text } from "../../text/operator.ts";
 import { Empty } from "../../ui/empty.tsx";
+import { FailurePanel } from "../../ui/failure-panel.tsx";
 import type { Column } from "../../ui/listing.tsx";
 import { askAgain, useRead } from "../../use-read.ts";
 import {
@@ -23,7 +24,8 @@ type Route = Answer<typeof LIST>["data"][number];
 /** The longest prefix applies; its carriers are tried in order. */
 export function RoutesPage() {
   const routes = useRead(LIST, {});
-  const carriers = useRead("GET /console/operator/carriers", {}).data?.data;
+  const known = useRead("GET /console/operator/carriers", {});
+  const carriers = known.data?.data;
   // One removed meanwhile is offered no more, so the field that has it looks empty.
   const isThere = (wanted: string) =>
     carriers?.some(({ carrierId }) => carrierId === wanted) !== false;
@@ -58,6 +60,7 @@ export function RoutesPage() {
   return (
     <Stack gap="lg">
       {rowActions.dialog}
+      {known.failure && !carriers && <FailurePanel failure={known.failure} onRetry={known.retry} />}
       <ByPrefix>
         <SetRoute setting={setting} all={carriers ?? []} />
         <Finder
