@@ -8,6 +8,7 @@ import {
   type UseQueryResult,
 } from "@tanstack/react-query";
 import { type Answer, call, type Input, type ReadRoute } from "./api.ts";
+import { nowMs } from "./clock.ts";
 import { type Failure, toFailure } from "./failure.ts";
 
 export type Read<Data> = {
@@ -70,24 +71,39 @@ export function askAgainAll(client: QueryClient, filters: QueryFilters): void {
   for (const query of client.getQueryCache().findAll(filters)) askOnceMore(client, query);
 }
 
-/** Queries to ask again once their pending answer has come. */
+/** Queries to ask again once their pending answer has come, or a while after they failed. */
 const waiting = new WeakSet<Query>();
+
+/** A failure is shown at least this long. */
+const REST_MS = 3_000;
 
 /**
  * Lets a pending answer arrive: on a slow line, if every change canceled it, the page would never
- * get one. As it may be older than this change, asks once more after it.
+ * get one. As it may be older than this change, asks once more after it. After a failure, not at
+ * once: amid many changes nobody would see it, nor would the service get the rest it asks for.
  */
 function askOnceMore(client: QueryClient, query: Query): void {
-  if (query.state.fetchStatus === "idle") {
-    return void client.invalidateQueries({ queryKey: query.queryKey, exact: true });
-  }
   if (waiting.has(query)) return;
-  waiting.add(query);
   const goOn = () => {
     waiting.delete(query);
     askOnceMore(client, query);
   };
-  query.promise?.then(goOn, goOn);
+  if (query.state.fetchStatus !== "idle") {
+    waiting.add(query);
+    return void query.promise?.then(goOn, goOn);
+  }
+  const restMs = restOf(query);
+  if (restMs > 0) {
+    waiting.add(query);
+    return void setTimeout(goOn, restMs);
+  }
+  void client.invalidateQueries({ queryKey: query.queryKey, exact: true });
+}
+
+function restOf({ state: { error, errorUpdatedAt } }: Query): number {
+  if (!error) return 0;
+  const { retryAfterSeconds = 0 } = toFailure(error);
+  return errorUpdatedAt + Math.max(REST_MS, retryAfterSeconds * 1_000) - nowMs();
 }
 
 function holds(input: unknown, params: Record<string, string>): boolean {
