@@ -4,7 +4,7 @@ import type { Locator, Page } from "playwright-core";
 import { consoleOperations, operations } from "#contract";
 import { bookCredits } from "#credits";
 import { sql, systemClock } from "#platform";
-import { whileLate } from "../support/faults.ts";
+import { tryAgain, whileLate } from "../support/faults.ts";
 import { siteOfFile } from "../support/site.ts";
 
 const { site, account, ada } = await siteOfFile({ credits: 102 });
@@ -271,7 +271,7 @@ test("pages show every entry once and turn once loaded; late data shows placehol
   } finally {
     await site.db.query(sql`alter table ledger_away rename to ledger`);
   }
-  await page.getByRole("button", { name: "Try again" }).click();
+  await tryAgain(page);
   await rows(page).first().waitFor();
 
   const answer = Promise.withResolvers<void>();

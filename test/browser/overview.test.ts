@@ -7,7 +7,7 @@ import { test } from "node:test";
 import type { Page } from "playwright-core";
 import { sql } from "#platform";
 import { eventually } from "../support/eventually.ts";
-import { whileLate } from "../support/faults.ts";
+import { tryAgain, whileLate } from "../support/faults.ts";
 import { held } from "../support/locks.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { NO_PAGE, siteOfFile } from "../support/site.ts";
@@ -334,7 +334,7 @@ test("late numbers and panels show placeholders; one that fails says so, and the
   } finally {
     await site.db.query(sql`alter table stat_errors_away rename to stat_errors`);
   }
-  await page.getByRole("button", { name: "Try again" }).click();
+  await tryAgain(page);
   await page.getByRole("link", { name: "REJECTED_BY_CARRIER" }).waitFor();
   await panel(page, "Delivery errors").getByText("ask the carrier if it is unclear").waitFor();
 });

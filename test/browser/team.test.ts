@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { Page } from "playwright-core";
 import type { MemberRole } from "#contract";
 import { sql } from "#platform";
-import { whileLate, withoutColumn } from "../support/faults.ts";
+import { tryAgain, whileLate, withoutColumn } from "../support/faults.ts";
 import { sendUnanswered } from "../support/lost-answer.ts";
 import { copyAndClose, shownLink } from "../support/shown-once.ts";
 import { NO_PAGE, NOWHERE, siteOfFile } from "../support/site.ts";
@@ -337,9 +337,7 @@ test("a failure shows the request's id, and trying again continues", async () =>
     await until("the members are asked for again", () => asked(tab) > before);
   });
 
-  // Press the button only if it is still there.
-  const again = tab.page.getByRole("button", { name: "Try again" });
-  await again.evaluateAll("(buttons) => buttons.forEach((button) => button.click())");
+  await tryAgain(tab.page);
   await row(tab.page, ada.email).waitFor();
 });
 

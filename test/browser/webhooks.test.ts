@@ -7,7 +7,7 @@ import type { Page } from "playwright-core";
 import { rawSql, sql } from "#platform";
 import { selfSigned } from "../support/certificates.ts";
 import { eventually } from "../support/eventually.ts";
-import { whileLate } from "../support/faults.ts";
+import { tryAgain, whileLate } from "../support/faults.ts";
 import { sendUnanswered } from "../support/lost-answer.ts";
 import { type RawServer, startRawServer } from "../support/raw-server.ts";
 import { type Received, type Receiver, startReceiver } from "../support/receiver.ts";
@@ -588,7 +588,7 @@ test("pages of the list show every delivery once; late ones show placeholders, f
   } finally {
     await site.db.query(sql`alter table webhook_attempts_away rename to webhook_attempts`);
   }
-  await page.getByRole("button", { name: "Try again" }).click();
+  await tryAgain(page);
   await rows(page).first().waitFor();
 });
 

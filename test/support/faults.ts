@@ -1,3 +1,4 @@
+import type { Page } from "playwright-core";
 import { type Database, type Sql } from "#platform";
 import type { ServiceProcess } from "./process.ts";
 import type { Site } from "./site.ts";
@@ -48,4 +49,10 @@ export async function withoutColumn(
   } finally {
     await db.query(rename(`${name}_away`, `${name}`));
   }
+}
+
+/** After a fault. The page may have asked again by itself meanwhile: then the button is gone. */
+export async function tryAgain(page: Page): Promise<void> {
+  const button = page.getByRole("button", { name: "Try again" });
+  await button.evaluateAll("(buttons) => buttons.forEach((button) => button.click())");
 }
