@@ -328,7 +328,7 @@ test("late numbers and panels show placeholders; one that fails says so, and the
   try {
     await panel(page, "Delivery errors").getByRole("alert").waitFor();
     await page.getByRole("img", { name: /^Messages by status/ }).waitFor();
-    assert.match(await figure(page, "Messages").innerText(), /^\d+$/);
+    await figure(page, "Messages").and(page.getByText(/^\d+$/)).waitFor();
     await panel(page, "Delivery errors").scrollIntoViewIfNeeded();
     await tab.check("error");
   } finally {
