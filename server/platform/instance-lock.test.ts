@@ -58,17 +58,14 @@ test("a folder that cannot be created is refused in a sentence", async () => {
   );
 });
 
-test("a file left by another user is named, with what to do", async () => {
+test("a file that cannot be written is named", async () => {
   await using folder = await temporaryFolder();
   const file = join(folder.path, "instance.pid");
   await symlink(file, file);
 
   assert.throws(
     () => lockDataDir(folder.path),
-    (error) =>
-      error instanceof Unfit &&
-      error.message ===
-        `${file} cannot be opened (ELOOP). Give the data folder and all it holds to the user that runs Posthorn.`,
+    (error) => error instanceof Unfit && error.message === `${file} cannot be opened (ELOOP).`,
   );
 });
 

@@ -6,9 +6,12 @@ export class Unfit extends Error {
   override name = "Unfit";
 }
 
-/** For a file of the data folder. Mostly root made it, by a command or when it restored a backup. */
+/** For a file of the data folder. */
 export function cannotOpen(path: string, { code }: NodeJS.ErrnoException): Unfit {
-  return new Unfit(
-    `${path} cannot be opened (${code}). Give the data folder and all it holds to the user that runs Posthorn.`,
-  );
+  // Mostly root made it, by a command or when it restored a backup.
+  const isNotOurs = code === "EACCES" || code === "EPERM";
+  const advice = isNotOurs
+    ? " Give the data folder and all it holds to the user that runs Posthorn."
+    : "";
+  return new Unfit(`${path} cannot be opened (${code}).${advice}`);
 }
