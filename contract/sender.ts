@@ -3,7 +3,6 @@ export type JudgedSender =
       outcome: "valid";
       /** As the carrier gets it: a number has no plus. */
       sender: string;
-      kind: "number" | "short_code" | "alphanumeric";
     }
   | { outcome: "invalid"; message: string };
 
@@ -12,9 +11,8 @@ export type JudgedSender =
  * accepts it is up to the carrier.
  */
 export function judgeSender(raw: string): JudgedSender {
-  if (SHORT_CODE.test(raw)) return { outcome: "valid", sender: raw, kind: "short_code" };
-  if (NUMBER.test(raw)) return { outcome: "valid", sender: raw.replace("+", ""), kind: "number" };
-  if (NAME.test(raw)) return { outcome: "valid", sender: raw, kind: "alphanumeric" };
+  if (SHORT_CODE.test(raw) || NAME.test(raw)) return { outcome: "valid", sender: raw };
+  if (NUMBER.test(raw)) return { outcome: "valid", sender: raw.replace("+", "") };
   return { outcome: "invalid", message: whyNot(raw) };
 }
 
