@@ -53,9 +53,7 @@ export class OwedReceipts {
   }
 
   #unansweredOn(connection: Connection): Map<number, OwedReceipt> {
-    const found = this.#unanswered.get(connection) ?? new Map<number, OwedReceipt>();
-    this.#unanswered.set(connection, found);
-    return found;
+    return this.#unanswered.getOrInsertComputed(connection, () => new Map());
   }
 
   #receiverFor(submitter: Connection): Connection | undefined {

@@ -140,13 +140,11 @@ function rivalsIn(submissions: Map<string, Candidate[]>): (arrived: ArrivedRecei
   const known = new Map<string, Candidate[]>();
   return ({ receipt: { carrierId, carrierMessageIds } }) => {
     const key = keyOf(carrierId, carrierMessageIds.join("\0"));
-    const rivals =
-      known.get(key) ??
+    return known.getOrInsertComputed(key, () =>
       carrierMessageIds
         .flatMap((id) => submissions.get(keyOf(carrierId, id)) ?? [])
-        .toSorted((a, b) => Number(a.is_decided) - Number(b.is_decided));
-    known.set(key, rivals);
-    return rivals;
+        .toSorted((a, b) => Number(a.is_decided) - Number(b.is_decided)),
+    );
   };
 }
 

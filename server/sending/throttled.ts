@@ -38,15 +38,13 @@ export function throttleWatch(clock: Pick<Clock, "monotonicMs">) {
 
   function throttle(messageId: string): number {
     const nowMs = clock.monotonicMs();
-    const first: Throttled = {
+    const each = known.getOrInsertComputed(messageId, () => ({
       sinceMs: nowMs,
       tries: 0,
       passes,
       overtaken: 0,
       wasOvertaken: false,
-    };
-    const each = known.get(messageId) ?? first;
-    known.set(messageId, each);
+    }));
     keepNewest(known, MAX_KNOWN);
     if (held.size < MANY) held.add(messageId);
 

@@ -203,9 +203,7 @@ export function deliveryRunner(deps: Deps): DeliveryRunner {
   }
 
   function lineOf(hostKey: bigint): Kept[] {
-    const known = waiting.get(hostKey) ?? [];
-    waiting.set(hostKey, known);
-    return known;
+    return waiting.getOrInsertComputed(hostKey, () => []);
   }
 
   function putBack(claim: Claim, waitMs: number): void {

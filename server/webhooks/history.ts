@@ -35,15 +35,12 @@ export async function webhookHistory(
      where account_id = ${accountId} and message_id = ${messageId}
      order by sequence, attempt, at`);
   const history = new Map<number, WebhookHistory>();
-  const of = (sequence: number) => {
-    const known = history.get(sequence) ?? {
+  const of = (sequence: number) =>
+    history.getOrInsertComputed(sequence, () => ({
       eventId: eventId(messageId, sequence),
       state: "pending",
       attempts: [],
-    };
-    history.set(sequence, known);
-    return known;
-  };
+    }));
   for (const { sequence, attempt, at, http_status, error_class, total_ms, ended } of rows) {
     const entry = of(sequence);
     const durationMs = Math.round(total_ms);

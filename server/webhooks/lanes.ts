@@ -99,18 +99,13 @@ export function laneKeeper({ clock, random = Math.random, maxLanes = MAX_LANES }
   }
 
   function accountFor(hostKey: bigint): Account {
-    const key = accountOf(hostKey);
-    const known = accounts.get(key);
-    if (known !== undefined) return known;
-    const account: Account = {
+    return accounts.getOrInsertComputed(accountOf(hostKey), () => ({
       lanes: 0,
       all: sharedSlots(caps.account),
       unproven: sharedSlots(caps.accountUnproven),
       lastTurn: 0,
       brokeTlsMs: Number.NEGATIVE_INFINITY,
-    };
-    accounts.set(key, account);
-    return account;
+    }));
   }
 
   /** Relies on the map being in order of last use. A lane with slots taken is never forgotten. */
