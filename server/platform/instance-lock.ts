@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { isAlive } from "./embedded-postgres/processes.ts";
 import { cannotOpen, Unfit } from "./embedded-postgres/unfit.ts";
 import { codeOf } from "./error-text.ts";
 
@@ -95,12 +96,7 @@ function tryLock(dataDir: string, timeout: number): DatabaseSync | undefined {
 /** Only saves a wait: the pid may belong to another process by now. */
 function isHeldByTheLiving(dataDir: string): boolean {
   const { pid } = holder(dataDir);
-  if (pid === undefined) return false;
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    return codeOf(error) === "EPERM";
-  }
+  return pid !== undefined && isAlive(pid);
 }
 
 function inUse(dataDir: string): DataDirInUse {

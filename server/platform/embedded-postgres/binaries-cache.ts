@@ -57,16 +57,11 @@ async function openToAll(folder: string): Promise<void> {
 
 /** Root runs these programs, so only root may have put them here. */
 async function refuseForeign(folder: string): Promise<void> {
-  const { uid, mode, isDirectory } = await describe(folder);
-  if (isDirectory && uid === 0 && (mode & 0o022) === 0) return;
+  const found = await lstat(folder);
+  if (found.isDirectory() && found.uid === 0 && (found.mode & 0o022) === 0) return;
   throw new Unfit(
     `${folder} must be a folder that only root can write to. Remove it and start again.`,
   );
-}
-
-async function describe(folder: string) {
-  const stats = await lstat(folder);
-  return { uid: stats.uid, mode: stats.mode, isDirectory: stats.isDirectory() };
 }
 
 function exists(path: string): Promise<boolean> {

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { readFile, symlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { messageOf } from "#platform/light";
 import type { Account } from "./account.ts";
 import { cachedCopy } from "./binaries-cache.ts";
 import { run } from "./run.ts";
@@ -71,9 +72,8 @@ async function whyNotRunnable(native: string, account: Account | undefined): Pro
 }
 
 function notRunnable(packageName: string, cause: unknown): Unfit {
-  const reason = cause instanceof Error ? cause.message : String(cause);
   return new Unfit(
-    `The PostgreSQL of ${packageName} does not run on this machine (${reason}). Set DATABASE_URL to a PostgreSQL of your own.`,
+    `The PostgreSQL of ${packageName} does not run on this machine (${messageOf(cause)}). Set DATABASE_URL to a PostgreSQL of your own.`,
     { cause },
   );
 }

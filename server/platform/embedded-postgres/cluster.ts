@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
 import {
   chmod,
   lchown,
@@ -29,7 +30,7 @@ type Deps = { paths: Paths; binaries: Binaries; account: Account | undefined };
 /** Makes the cluster on first use; returns whether it did. A crash leaves a whole one or none. */
 export async function makeClusterOnce(deps: Deps): Promise<boolean> {
   const { paths, account } = deps;
-  const isNew = !(await exists(join(paths.cluster, "PG_VERSION")));
+  const isNew = !existsSync(join(paths.cluster, "PG_VERSION"));
   if (isNew) await makeCluster(deps);
   else await giveTo(account, paths.cluster);
   return isNew;
@@ -145,11 +146,4 @@ async function giveTo(account: Account | undefined, folder: string): Promise<voi
 async function chownAll({ uid, gid }: Account, folder: string): Promise<void> {
   const names = await readdir(folder, { recursive: true });
   for (const name of [...names, "."]) await lchown(join(folder, name), uid, gid);
-}
-
-function exists(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
-  );
 }

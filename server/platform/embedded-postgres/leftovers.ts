@@ -1,7 +1,7 @@
 import { rm } from "node:fs/promises";
 import type { Clock, Log } from "#platform";
 import { findPostmasterFile, postmasterFileIn } from "./postmaster-file.ts";
-import { clusterProcesses, isStrangerOn, signal } from "./processes.ts";
+import { clusterProcesses, isAlive, isStrangerOn, signal } from "./processes.ts";
 import { Unfit } from "./unfit.ts";
 
 const STEPS = [
@@ -74,13 +74,4 @@ async function forgetPid(cluster: string): Promise<void> {
     );
   }
   await rm(postmasterFileIn(cluster), { force: true });
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return error instanceof Error && "code" in error && error.code === "EPERM";
-  }
 }

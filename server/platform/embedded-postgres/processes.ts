@@ -1,6 +1,7 @@
 import { execFile } from "node:child_process";
 import { readdir, readFile, stat } from "node:fs/promises";
 import { promisify } from "node:util";
+import { codeOf } from "#platform/light";
 
 /**
  * The name in the command lines of a cluster's processes, which any user can read even in a
@@ -28,6 +29,15 @@ export async function isStrangerOn(cluster: string, pid: number): Promise<boolea
   if (theirs === undefined) return true;
   const ours = await stat(cluster, { bigint: true });
   return theirs.ino === ours.ino && theirs.dev === ours.dev;
+}
+
+/** Whether any process has this pid, also one of another user. */
+export function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return codeOf(error) === "EPERM";
+  }
 }
 
 /** Never fails: a process that is gone needs no signal. */
