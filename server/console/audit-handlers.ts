@@ -1,7 +1,7 @@
 import { type AuditFilter, type AuditRow, browseAudit, findAccountNames } from "#accounts";
 import type { AuditEntry, ConsoleOperations, QueryOf } from "#contract";
 import type { Pager } from "#http";
-import { type Database, type Page, type Queryable, readBound, readId } from "#platform";
+import { chosen, type Database, type Page, type Queryable, readBound, readId } from "#platform";
 import { findActors } from "./actors.ts";
 import type { ConsoleHandlers, CsvAnswer } from "./console-call.ts";
 import { allPages, type Columns, csvOf } from "./csv.ts";
@@ -29,11 +29,11 @@ export function auditHandlers({ db, pager }: { db: Database; pager: Pager }) {
 }
 
 function filterOf(asked: QueryOf<ConsoleOperations["exportAudit"]>): AuditFilter {
-  const { accountId = null, actor = null, action = null, objectId = null } = asked;
+  const { accountId = null, actor = null, objectId = null } = asked;
   return {
     accountId,
     actor: actor && actor.toLowerCase(),
-    actions: action,
+    actions: chosen(asked.action),
     objectId: objectId && (readId(objectId) ?? objectId),
     after: readBound(asked.after),
     before: readBound(asked.before),

@@ -8,7 +8,7 @@ import {
   type LedgerRow,
 } from "#credits";
 import type { Pager } from "#http";
-import { type Clock, type Database, DAY_MS, type Queryable } from "#platform";
+import { chosen, type Clock, type Database, DAY_MS, type Queryable } from "#platform";
 import { findActors } from "./actors.ts";
 import type { ConsoleHandlers, CsvAnswer } from "./console-call.ts";
 import { type Columns, csvOf } from "./csv.ts";
@@ -31,7 +31,7 @@ export function creditHandlers({ db, clock, pager }: Deps) {
 
     async listLedger({ account: { accountId }, query }) {
       const { messageId = null, month } = query;
-      const kinds = query.kind ? [...new Set(query.kind)].toSorted() : null;
+      const kinds = chosen(query.kind);
       const filter: LedgerFilter = {
         kinds,
         messageId,

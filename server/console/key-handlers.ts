@@ -12,7 +12,7 @@ import {
 } from "#accounts";
 import { type ApiKey, EXPIRES_SOON_DAYS } from "#contract";
 import type { Pager } from "#http";
-import { type Clock, type Database, DAY_MS, within } from "#platform";
+import { chosen, type Clock, type Database, DAY_MS, within } from "#platform";
 import { type ActorNames, findActors } from "./actors.ts";
 import type { ConsoleHandlers } from "./console-call.ts";
 import { refuseFields } from "./field-problems.ts";
@@ -23,7 +23,7 @@ export function keyHandlers({ db, clock, pager }: { db: Database; clock: Clock; 
   return {
     async listKeys({ account: { accountId }, query }) {
       const now = clock.now();
-      const states = query.state ? [...new Set(query.state.flatMap(widen))].toSorted() : null;
+      const states = chosen(query.state?.flatMap(widen));
       const asked = { accountId, states, now, soonDays: EXPIRES_SOON_DAYS };
       const [{ rows, cursors }, counts] = await Promise.all([
         pager.list(query, {

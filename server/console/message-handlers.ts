@@ -8,7 +8,7 @@ import {
   readFilter,
   type Routing,
 } from "#messages";
-import type { Database } from "#platform";
+import { chosen, type Database } from "#platform";
 import { findCarrierNames } from "#sending";
 import type { ConsoleHandlers, CsvAnswer } from "./console-call.ts";
 import { messagesCsv } from "./messages-csv.ts";
@@ -82,10 +82,9 @@ type Asked = QueryOf<ConsoleOperations["exportMessages"]>;
 function filterOf(asked: Asked, role: MemberRole): BrowseFilter {
   // Viewers see the last four digits, so searching by number would soon reveal the rest.
   if (asked.recipient !== undefined && role === "viewer") throw roleDenied("developer");
-  const { sender = null, errorCode } = asked;
+  const { sender = null } = asked;
   const keyId = asked.keyId?.toLowerCase() ?? null;
-  const errorCodes = errorCode ? [...new Set(errorCode)].toSorted() : null;
-  return { ...readFilter(asked), keyId, sender, errorCodes };
+  return { ...readFilter(asked), keyId, sender, errorCodes: chosen(asked.errorCode) };
 }
 
 /**

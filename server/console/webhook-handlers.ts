@@ -1,7 +1,7 @@
 import type { ConsoleOperations, MemberRole, QueryOf, ToldEvent, ToldStatus } from "#contract";
 import { type Pager, Problem } from "#http";
 import { isIdempotencyKey } from "#messages";
-import { type Clock, type Database, readBound } from "#platform";
+import { chosen, type Clock, type Database, readBound } from "#platform";
 import {
   browseDeliveries,
   cancelReplay,
@@ -143,8 +143,8 @@ const NO_REPLAY = { replayId: null, waiting: 0, delivered: 0, failed: 0, created
 function filterOf(asked: QueryOf<ConsoleOperations["listDeliveries"]>): DeliveryFilter {
   const { state, event, host = null, messageId = null, httpStatus = null } = asked;
   return {
-    states: state ? [...new Set(state)].toSorted() : null,
-    events: event ? [...new Set(event)].toSorted() : null,
+    states: chosen(state),
+    events: chosen(event),
     host,
     messageId,
     httpStatus,

@@ -2,7 +2,7 @@ import type { Detail, HistoryEntry, operations, QueryOf } from "#contract";
 import { nonGsmCharacters } from "#contract/segments";
 import type { Handlers, Pager } from "#http";
 import { Problem } from "#http/problem";
-import { readBound } from "#platform";
+import { chosen, readBound } from "#platform";
 import { findAccount } from "#accounts";
 import { browseMessages, type Filter, NO_MESSAGE_FILTER } from "./browse.ts";
 import { type HistorySources, readHistory } from "./history.ts";
@@ -119,7 +119,7 @@ function mayBeHandedOver(entry: HistoryEntry): boolean {
 /** The filters of a list. The query's shape check has already reported what is wrong with them. */
 export function readFilter(query: QueryOf<(typeof operations)["listMessages"]>): Filter {
   return {
-    statuses: query.status ? [...new Set(query.status)].toSorted() : null,
+    statuses: chosen(query.status),
     recipient: query.recipient === undefined ? null : digitsOf(query.recipient.replace(/^ /, "+")),
     reference: query.reference ?? null,
     createdAfter: readBound(query.createdAfter),

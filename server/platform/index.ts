@@ -23,7 +23,7 @@ export { cannotOpen, Unfit } from "./embedded-postgres/unfit.ts";
 export { idFloor, isId, newId, newIdOf, NIL_ID, readId, timeOfId } from "./ids.ts";
 export { DataDirInUse, type DataDirLock, lockDataDir } from "./instance-lock.ts";
 export { createLog, type Log, silentLog } from "./log.ts";
-export { listPage, type Looked, type Page, type Position, sideOf } from "./list-page.ts";
+export { chosen, listPage, type Looked, type Page, type Position, sideOf } from "./list-page.ts";
 export { lookThrough } from "./look-through.ts";
 export { type Leave, narrowGate } from "./narrow-gate.ts";
 export { type Loop, type RunningLoop, runLoop } from "./loop.ts";

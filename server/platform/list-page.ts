@@ -14,6 +14,11 @@ export type Looked<Row, Id = string> = {
   lookedUntil: Id | null;
 };
 
+/** The choices of a filter, each once and in one order: a cursor fits them however they are given. */
+export function chosen<Choice>(choices: readonly Choice[] | undefined): Choice[] | null {
+  return choices ? [...new Set(choices)].toSorted() : null;
+}
+
 /** SQL for ids that sort by age: beyond the position, up to a bound, and nearest first. */
 export function sideOf(position: Position<unknown>) {
   return position?.direction === "newer"
