@@ -6,7 +6,7 @@ import {
   browseMessages,
   findMessage,
   readFilter,
-  type Routing,
+  type RoutingTable,
 } from "#messages";
 import { chosen, type Database } from "#platform";
 import { findCarrierNames } from "#sending";
@@ -20,7 +20,7 @@ type Deps = {
   pager: Pager;
   /** The handlers of `/v1`: the pages have no way of their own to send. */
   api: Handlers<typeof operations>;
-  routing: { current(): Promise<Routing>; reload(): Promise<Routing> };
+  routing: RoutingTable;
 };
 
 /** Messages: browsing what the role may see; sending and canceling by the handlers of `/v1`. */

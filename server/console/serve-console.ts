@@ -1,7 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import type { operations } from "#contract";
 import { type Handlers, pager, type Refinement } from "#http";
-import type { Routing } from "#messages";
+import type { RoutingTable } from "#messages";
 import {
   type Clock,
   type Database,
@@ -49,7 +49,7 @@ export type ConsoleDeps = {
   /** The handlers of `/v1` and what refines their answers: a page sends by the same code. */
   api: Handlers<typeof operations>;
   refinements: Partial<Record<keyof typeof operations, Refinement>>;
-  routing: { current(): Promise<Routing>; reload(): Promise<Routing> };
+  routing: RoutingTable;
   delivering: WebhookDeps["delivering"];
   /** If left out, only the operations are served. */
   pages?: Pages;

@@ -24,6 +24,7 @@ export {
   lockRouting,
   longestPrefix,
   type Routing,
+  type RoutingTable,
   routingTable,
   routingVersion,
 } from "./routing.ts";

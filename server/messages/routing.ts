@@ -10,6 +10,8 @@ export type Routing = {
   priceFor(recipient: string): number;
 };
 
+export type RoutingTable = ReturnType<typeof routingTable>;
+
 /** Applies if no prefix has a price. */
 export const DEFAULT_PRICE = 1;
 

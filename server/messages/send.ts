@@ -15,14 +15,14 @@ import {
 import { fingerprint, isIdempotencyKey, meaningOf } from "./idempotency.ts";
 import { asAccepted, type MessageRow } from "./message-row.ts";
 import { findMessages } from "./read.ts";
-import type { Routing } from "./routing.ts";
+import type { Routing, RoutingTable } from "./routing.ts";
 
 /** What sending needs, whether for the API, the dashboard or the terminal. */
 export type SendDeps = {
   db: Database;
   clock: Clock;
   accept: (request: AcceptRequest) => Promise<Accepted>;
-  routing: { current(): Promise<Routing>; reload(): Promise<Routing> };
+  routing: RoutingTable;
   judgeUrl: JudgeUrl;
   concatReference: ConcatReference;
   limits: { sends: number; sendsBurst: number };
