@@ -1,13 +1,11 @@
 import { type Check, ok, warning } from "./check.ts";
 
-const LIMIT_MS = 3_000;
-
 /** Asks the service whether it is ready, as a load balancer does. */
 export async function checkService({ host, port }: { host: string; port: number }): Promise<Check> {
   const name = "service";
   const origin = `http://${addressOf(host)}:${port}`;
   const url = `${origin}/readyz`;
-  const status = await ask(url);
+  const status = await statusOf(url);
   if (status === undefined)
     return warning(
       name,
@@ -16,7 +14,7 @@ export async function checkService({ host, port }: { host: string; port: number 
     );
   if (status !== 200)
     return warning(name, `${url} answers ${status}.`, "Look at the service's log.");
-  if ((await ask(`${origin}/`)) === 503)
+  if ((await statusOf(`${origin}/`)) === 503)
     return warning(
       name,
       `It is ready at ${url}, but its dashboard is not built.`,
@@ -25,7 +23,10 @@ export async function checkService({ host, port }: { host: string; port: number 
   return ok(name, `It is ready at ${url}.`);
 }
 
-async function ask(url: string): Promise<number | undefined> {
+const LIMIT_MS = 3_000;
+
+/** The status that it answers; undefined if nothing answers in time. */
+export async function statusOf(url: string): Promise<number | undefined> {
   try {
     const answer = await fetch(url, { signal: AbortSignal.timeout(LIMIT_MS) });
     await answer.body?.cancel();

@@ -1,6 +1,7 @@
 import { type Clock, DAY_MS, type Queryable, sql } from "#platform";
 import { measureBacklog } from "#webhooks";
 import { type Check, fault, ok, warning } from "./check.ts";
+import { statusOf } from "./readiness.ts";
 
 type Partitions = { parent: string; until: Date | null; has_strays: boolean };
 
@@ -54,8 +55,6 @@ export function checkRetention({ retentionMessagesDays, redactTextDays }: Kept):
   return ok(name, `Messages are kept ${kept}, their texts ${texts}.`);
 }
 
-const LIMIT_MS = 3_000;
-
 /** Any answer will do: it shows that something listens there. */
 export async function checkCollector({
   tracesEndpoint,
@@ -63,12 +62,8 @@ export async function checkCollector({
   tracesEndpoint: string | undefined;
 }): Promise<Check> {
   if (tracesEndpoint === undefined) return ok("traces", "Tracing is off.");
-  try {
-    const answer = await fetch(tracesEndpoint, { signal: AbortSignal.timeout(LIMIT_MS) });
-    await answer.body?.cancel();
+  if ((await statusOf(tracesEndpoint)) !== undefined)
     return ok("traces", `A collector answers at ${tracesEndpoint}.`);
-  } catch {
-    const message = `No collector answers at ${tracesEndpoint}: traces are dropped.`;
-    return warning("traces", message, "Correct OTEL_EXPORTER_OTLP_ENDPOINT, or leave it out.");
-  }
+  const message = `No collector answers at ${tracesEndpoint}: traces are dropped.`;
+  return warning("traces", message, "Correct OTEL_EXPORTER_OTLP_ENDPOINT, or leave it out.");
 }
