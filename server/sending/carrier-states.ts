@@ -34,6 +34,7 @@ export type SeenCarrier = {
 
 /** Nodes report every 2 seconds; this tolerates a few late reports. */
 const REPORT_FRESH_MS = 10_000;
+const isFresh = sql`at > clock_timestamp() - make_interval(secs => ${REPORT_FRESH_MS / 1000})`;
 
 type Report = {
   carrier_id: string;
@@ -49,8 +50,7 @@ export async function readCarrierStates(
   const rows = await db.query<Report>(sql`
     select carrier_id, state, at
       from carrier_states
-     where carrier_id = any (${carriers.map(({ carrier_id }) => carrier_id)}::uuid[])
-       and at > clock_timestamp() - make_interval(secs => ${REPORT_FRESH_MS / 1000})
+     where carrier_id = any (${carriers.map(({ carrier_id }) => carrier_id)}::uuid[]) and ${isFresh}
      order by node_id`);
   const reports = Map.groupBy(rows, ({ carrier_id }) => carrier_id);
   return new Map(
@@ -143,8 +143,7 @@ export async function carriersUpElsewhere(db: Queryable, nodeId: string): Promis
   const rows = await db.query<{ carrier_id: string }>(sql`
     select distinct carrier_id
       from carrier_states
-     where node_id <> ${nodeId} and state ->> 'takesMessages' = 'true'
-       and at > clock_timestamp() - make_interval(secs => ${REPORT_FRESH_MS / 1000})`);
+     where node_id <> ${nodeId} and state ->> 'takesMessages' = 'true' and ${isFresh}`);
   return new Set(rows.map(({ carrier_id }) => carrier_id));
 }
 

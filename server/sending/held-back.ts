@@ -1,5 +1,6 @@
 import { routingVersion } from "#messages";
-import { type Clock, type Database, LEASE_MS, type Queryable, sql } from "#platform";
+import { type Clock, type Database, type Queryable, sql } from "#platform";
+import { isLivingSender } from "./nodes.ts";
 
 const LOOK_MS = 100;
 
@@ -28,7 +29,7 @@ async function countMissing(
   const [found] = await db.query<{ missing: number }>(sql`
     select count(*) as missing
       from nodes n
-     where n.heard_at > clock_timestamp() - make_interval(secs => ${LEASE_MS / 1000}) and 'sender' = any (n.roles)
+     where ${isLivingSender}
        and not exists (
          select from carrier_states c
           where c.carrier_id = ${carrierId} and c.node_id = n.node_id

@@ -37,12 +37,16 @@ export function presence(db: Database, node: NodeInfo) {
 
 export type LivingNode = { node_id: string; host: string; pid: number; version: string };
 
+/** Whether a row of `nodes` is of a living node that hands messages over. */
+export const isLivingSender = sql`
+  (heard_at > clock_timestamp() - make_interval(secs => ${LEASE_MS / 1000}) and 'sender' = any (roles))`;
+
 /** The nodes that hand messages over, in order of their ids. */
 export function livingSenders(db: Queryable): Promise<LivingNode[]> {
   return db.query<LivingNode>(sql`
     select node_id, host, pid, version
       from nodes
-     where heard_at > clock_timestamp() - make_interval(secs => ${LEASE_MS / 1000}) and 'sender' = any (roles)
+     where ${isLivingSender}
      order by node_id`);
 }
 
