@@ -94,16 +94,18 @@ export function readLatencies(db: Queryable, accountId: string, span: Span): Pro
 export function readErrors(
   db: Queryable,
   accountId: string,
-  span: Span,
+  { width, from, to }: Span,
 ): Promise<{ code: DeliveryErrorCode; count: number }[]> {
   return db.query(sql`
     select s.code, sum(s.count) as count
       from (
-        select l.code, l.count from stat_errors l where ${inSpan(accountId, span)}
+        select l.code, l.count
+          from stat_errors l
+         where l.account_id = ${accountId} and l.width = ${width} and l.start >= ${from} and l.start < ${to}
         union all
         select l.error, l.count
-          from unfolded_stats(${accountId}, ${span.width}) l
-         where l.error is not null and l.start >= ${span.from} and l.start < ${span.to}
+          from unfolded_stats(${accountId}, ${width}) l
+         where l.error is not null and l.start >= ${from} and l.start < ${to}
       ) s
      group by s.code
      order by count desc, s.code`);
@@ -129,10 +131,6 @@ export async function readFirsts(
     select exists (select from (${everything}) s where s.delivered > 0) as message,
            exists (select from (${everything}) s where s.webhooks_delivered > 0) as webhook`);
   return firsts ?? { message: false, webhook: false };
-}
-
-function inSpan(accountId: string, { width, from, to }: Span) {
-  return sql`l.account_id = ${accountId} and l.width = ${width} and l.start >= ${from} and l.start < ${to}`;
 }
 
 const FOLD_AT_ONCE = 5_000;
