@@ -118,7 +118,7 @@ export function compose(parts: Parts): Service {
     version,
     startedAt: clock.now(),
   };
-  const { onRecalled, ...delivering } = deliveryParts(parts, secrets);
+  const delivering = deliveryParts(parts, secrets);
   const judge = (raw: string) => judgeUrl(raw, delivering.policy);
   const webhooks = config.roles.has("webhooks")
     ? deliveryLoop({
@@ -127,7 +127,7 @@ export function compose(parts: Parts): Service {
         log,
         metrics,
         tracer,
-        onRecalled,
+        onRecalled: delivering.poster.recall,
       })
     : undefined;
   const listener = countedMoves(metrics, webhooks);
@@ -263,7 +263,7 @@ function deliveryParts({ config, storage, clock }: Parts, secrets: SecretBox) {
   const policy = servicePolicy({ settings: config, ...storage });
   const poster = servicePoster(systemEgress(policy, clock));
   const lanes = laneKeeper({ clock });
-  return { clock, secrets, lanes, poster, policy, version, onRecalled: poster.recall };
+  return { clock, secrets, lanes, poster, policy, version };
 }
 
 type HousekeepingDeps = {

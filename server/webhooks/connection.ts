@@ -2,7 +2,7 @@ import type { Socket } from "node:net";
 import { messageOf } from "#platform/light";
 import { judgeAddress } from "./egress/address.ts";
 import { connect, type ConnectTrace, type Egress } from "./egress/connect.ts";
-import type { Failure } from "./egress/failure.ts";
+import { type Failure, STOPPING } from "./egress/failure.ts";
 import type { CallbackUrl } from "./egress/judge-url.ts";
 
 /** The exchange whose request a connection currently carries. */
@@ -23,8 +23,6 @@ export class Unreached extends Error {
     this.failure = failure;
   }
 }
-
-const STOPPING: Failure = { kind: "our_fault", detail: "this service is stopping" };
 
 /** One connection to a receiver, kept alive between attempts and used by one at a time. */
 export class Connection {

@@ -1,5 +1,5 @@
-import { type Health, type LaneHealth, newHealth } from "./lane-health.ts";
-import { isSuccess, type Outcome } from "./outcome.ts";
+import { type AttemptResult, type Health, type LaneHealth, newHealth } from "./lane-health.ts";
+import { isSuccess } from "./outcome.ts";
 import type { SharedSlots } from "./shared-slots.ts";
 
 export type Account = {
@@ -75,11 +75,7 @@ export function newLane(hostKey: bigint, account: Account, nowMs: number): Lane 
 }
 
 /** Counts an attempt for the report. */
-export function note(
-  lane: Lane,
-  { outcome, durationMs }: { outcome: Outcome; durationMs: number },
-  now: Date,
-): void {
+export function note(lane: Lane, { outcome, durationMs }: AttemptResult, now: Date): void {
   if (isSuccess(outcome)) {
     lane.ok += 1;
     lane.lastOkAt = now;

@@ -12,6 +12,7 @@ import {
 } from "./lane.ts";
 import {
   aheadOf,
+  type AttemptResult,
   capOf,
   type Health,
   healthNow,
@@ -20,19 +21,13 @@ import {
   type Remembered,
 } from "./lane-health.ts";
 import { caps, hostnameOf, type Kind, laneSlots } from "./lane-slots.ts";
-import { isTlsFailure, type Outcome } from "./outcome.ts";
+import { isTlsFailure } from "./outcome.ts";
 import { sharedSlots } from "./shared-slots.ts";
 
 /** Slots taken for a lane: each must be begun or given back. */
 export type Grant = { hostKey: bigint; slots: number };
 
-export type EndedAttempt = {
-  hostKey: bigint;
-  kind: Kind;
-  place: Place;
-  outcome: Outcome;
-  durationMs: number;
-};
+export type EndedAttempt = AttemptResult & { hostKey: bigint; kind: Kind; place: Place };
 
 export type Lanes = {
   /** Takes slots before anything is claimed, so no interleaving can exceed a cap. */

@@ -1,7 +1,7 @@
 import { Worker } from "node:worker_threads";
 import { messageOf } from "#platform";
 import type { EgressPolicy } from "./egress/policy.ts";
-import type { Failure } from "./egress/failure.ts";
+import { type Failure, STOPPING } from "./egress/failure.ts";
 import { type Attempt, type Post, type Poster, unsent } from "./post.ts";
 
 export type ThreadedPoster = Pick<Poster, "post" | "close"> & {
@@ -17,7 +17,6 @@ export type Order =
 /** What became of an attempt. */
 export type Told = { n: number; attempt: Attempt } | { n: number; bug: string };
 
-const STOPPING: Failure = { kind: "our_fault", detail: "this service is stopping" };
 const THREAD = new URL("./post-thread.ts", import.meta.url);
 
 /**

@@ -43,6 +43,8 @@ export function failed(failure: FailureClass, detail: string): Failure {
   return { kind: "failed", class: failure, detail };
 }
 
+export const STOPPING: Failure = { kind: "our_fault", detail: "this service is stopping" };
+
 /** This machine is out of descriptors, memory, ports, network or turns for a lookup. */
 const OUR_CODES = new Set([
   "EMFILE",
