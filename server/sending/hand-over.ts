@@ -52,10 +52,11 @@ export async function handOver(
 
   const parts = partsOf(due, deps.carrier);
   const open = parts.filter(({ segment }) => !due.earlier.get(segment)?.isAccepted);
-  // Recorded by an earlier holder whose lease had been taken over, so nothing followed from it yet.
-  const refused = open.find(({ segment }) => due.earlier.get(segment)?.refusal);
-  const refusal = refused && due.earlier.get(refused.segment)?.refusal;
-  if (refusal) return letGo(deps, due, { next: "fail", ...refusal }, refused.segment);
+  for (const { segment } of open) {
+    // Recorded by an earlier holder whose lease had been taken over, so nothing followed from it yet.
+    const refusal = due.earlier.get(segment)?.refusal;
+    if (refusal) return letGo(deps, due, { next: "fail", ...refusal }, segment);
+  }
   if (open.length === 0) return letGo(deps, due, { next: "sent" });
   for (const [position, part] of open.entries()) {
     // Also if the carrier has a part of it: the rest would come too late to complete it.
@@ -96,9 +97,8 @@ async function handOverSegment(
 ): Promise<boolean> {
   const { carrier, clock, recorder } = deps;
   const { message } = due;
-  const before = due.earlier.get(part.segment);
-  const turn = (before?.turns ?? 0) + 1;
-  const doubts = before?.doubts ?? 0;
+  const { turns = 0, doubts = 0 } = due.earlier.get(part.segment) ?? {};
+  const turn = turns + 1;
   const startedAt = clock.now();
   const segment = outgoing(message, part, {
     attempt: turn,
@@ -114,11 +114,7 @@ async function handOverSegment(
   });
   const at = clock.now();
   deps.tracer?.step(message.message_id, submitSpan(carrier, segment, { answer, startedAt, at }));
-  const unfit = [...due.earlier.values()].flatMap((each) => each.unfit);
-  const route = (await routeOf(deps, message, answer)).filter(
-    (carrierId) =>
-      carrierId === carrier.carrierId || !(unfit.includes(carrierId) || deps.isPaused(carrierId)),
-  );
+  const route = await takersFor(deps, due, answer);
   const isKept = answer.kind === "unsent" && (isHeldBack || signal.aborted);
   const step = nextStep(answer, {
     carrierId: carrier.carrierId,
@@ -172,7 +168,22 @@ function outgoing(
   };
 }
 
-/** The route for the next try. If it lacks the message's current carrier, it just changed. */
+/** The carriers of the route for the next try: this one, and others that are fit and not paused. */
+async function takersFor(
+  deps: HandOverDeps,
+  { message, earlier }: DueSend,
+  answer: SubmitOutcome,
+): Promise<readonly string[]> {
+  const unfit = [...earlier.values()].flatMap((each) => each.unfit);
+  const route = await routeOf(deps, message, answer);
+  return route.filter(
+    (carrierId) =>
+      carrierId === deps.carrier.carrierId ||
+      !(unfit.includes(carrierId) || deps.isPaused(carrierId)),
+  );
+}
+
+/** The route of a message. If it lacks the message's current carrier, it just changed. */
 async function routeOf(
   { carrier, routing, log }: HandOverDeps,
   { recipient }: MessageRow,
