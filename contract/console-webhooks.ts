@@ -48,7 +48,7 @@ const delivery = {
   lastAttemptAt: nullable(Time),
   lastHttpStatus: nullable(Type.Integer()),
   lastError: nullable(
-    Type.String({ description: "In words, such as: certificate expired on 3 Nov." }),
+    Type.String({ description: "In words, such as: The receiver answered 500." }),
   ),
   durationMs: nullable(Type.Integer({ description: "Of the last attempt." })),
   replayId: nullable(Id),
@@ -77,7 +77,7 @@ const Exchange = Type.Object({
   responseBody: nullable(Type.String({ description: "At most 2 KiB, as plain text." })),
   timings: Timings,
   errorClass: nullable(
-    Type.String({ description: "Such as timeout, dns, refused, tls, http_500." }),
+    Type.String({ description: "Such as timeout, connect_refused, tls_failed, http_500." }),
   ),
   error: nullable(Type.String({ description: "The same in words." })),
 });

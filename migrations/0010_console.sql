@@ -62,7 +62,7 @@ create index sessions_of_user on sessions (user_id);
 -- Sign-in attempts, counted before they are judged, so that a hundred at once count as a hundred. Unlogged: after a
 -- crash everybody starts over.
 create unlogged table sign_in_tries (
-  -- user:<hash of e-mail>, factor:<user id>, address:<network>
+  -- user:<hash of e-mail>, factor:<user id>, proof:<user id>, address:<network>
   subject       text             primary key,
   tries         double precision not null,
   at            timestamptz      not null,

@@ -13,17 +13,14 @@ import { sweepHosts } from "./hosts.ts";
 
 type Deps = { db: Database; metrics: Metrics; keepDays: number };
 
-/**
- * Creates missing partitions for the coming days and drops some of the expired ones; returns how
- * many.
- */
+/** Creates missing partitions for the coming days; returns how many expired ones it dropped. */
 export async function keepAttemptDays(db: Database, keepDays: number): Promise<number> {
   const [kept] = await db.query<{ dropped: number }>(sql`
     select keep_attempt_partitions(clock_timestamp(), make_interval(days => ${keepDays})) as dropped`);
   return kept?.dropped ?? 0;
 }
 
-/** Creates the coming days, and drops what is older than attempts are kept. */
+/** Keeps attempts, and what belongs to them, for as many days. */
 export function keepAttempts({ db, metrics, keepDays }: Deps): Loop {
   return {
     name: `keep webhook attempts for ${keepDays} days`,
