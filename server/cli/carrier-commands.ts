@@ -65,9 +65,9 @@ const add = command({
       : await addSimulator(db, change);
     if (added.outcome === "name_taken") {
       const taken = (await listCarriers(db)).find((carrier) => carrier.name === name);
-      const change = `, or change that one: npx posthorn carrier set ${quoted(name)} …`;
+      const hint = `, or change that one: npx posthorn carrier set ${quoted(name)} …`;
       throw new CommandFailure(
-        `There is already a carrier ${name}. Choose another name${taken?.kind === "smpp" ? change : "."}`,
+        `There is already a carrier ${name}. Choose another name${taken?.kind === "smpp" ? hint : "."}`,
       );
     }
     const { state, problems } = await firstState(context, added.carrierId);

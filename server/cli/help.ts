@@ -86,7 +86,7 @@ export function section(title: string, rows: readonly (readonly [string, string]
   const lines = rows.flatMap(([label, meaning]) => {
     const [first = "", ...rest] = wrap(meaning, WIDTH - indent);
     const head = `  ${label}`;
-    const hanging = [...rest].map((line) => " ".repeat(indent) + line);
+    const hanging = rest.map((line) => " ".repeat(indent) + line);
     return head.length + 1 >= indent
       ? [head, " ".repeat(indent) + first, ...hanging]
       : [head.padEnd(indent) + first, ...hanging];

@@ -19,7 +19,6 @@ function pausing(paused: boolean, { name: commandName, summary, example }: Words
     name: commandName,
     summary,
     arguments: { name: nameArgument },
-    options: {},
     prints: '{"carrierId","name","state"}',
     examples: [example],
     async run({ name }, context) {

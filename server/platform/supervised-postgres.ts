@@ -7,8 +7,6 @@ import {
 /** A PostgreSQL that is restarted when it dies, at the same address, so pools just reconnect. */
 export type SupervisedPostgres = {
   url: string;
-  port: number;
-  isNew: boolean;
   /** The current process, or the last one while there is none. */
   pid(): number;
   stop(): Promise<void>;
@@ -21,7 +19,7 @@ const LONGEST_WAIT_MS = 5_000;
 export async function superviseEmbeddedPostgres(
   deps: EmbeddedPostgresDeps,
 ): Promise<SupervisedPostgres> {
-  const { url, port, isNew, ...first } = await startEmbeddedPostgres(deps);
+  const { url, port, ...first } = await startEmbeddedPostgres(deps);
   const stopping = new AbortController();
   let current: Pick<EmbeddedPostgres, "pid" | "onExit" | "stop"> = first;
 
@@ -43,8 +41,6 @@ export async function superviseEmbeddedPostgres(
   const kept = keepRunning();
   return {
     url,
-    port,
-    isNew,
     pid: () => current.pid,
     async stop() {
       stopping.abort();

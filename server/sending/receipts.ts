@@ -51,7 +51,7 @@ export async function applyReceipts(
       .filter(({ n }) => isBad(arrived[n]?.receipt.effect))
       .map(({ message_id }) => message_id),
   );
-  const segments = await readProgress(
+  const progress = await readProgress(
     tx,
     [...messages.values()].filter(
       ({ segments, message_id }) => segments > 1 || bad.has(message_id),
@@ -62,7 +62,7 @@ export async function applyReceipts(
   // receipts decided since the match, delivered is delivered.
   for (const [messageId, ofOne] of Map.groupBy(matches, ({ message_id }) => message_id)) {
     const open = new Set(ofOne.filter((match) => !match.is_decided).map(({ turn }) => turn));
-    if (!segments.has(messageId)) segments.set(messageId, new Map([[1, { effect: null, open }]]));
+    if (!progress.has(messageId)) progress.set(messageId, new Map([[1, { effect: null, open }]]));
   }
 
   const notes: Note[] = [];
@@ -76,7 +76,7 @@ export async function applyReceipts(
       match,
       receipt,
       at,
-      progress: segments.get(match.message_id) ?? new Map(),
+      progress: progress.get(match.message_id) ?? new Map(),
       per: rules(receipt.carrierId).per,
     });
     notes.push({ ...verdict, match, receipt, at, isLate });
