@@ -75,6 +75,8 @@ export function useProof(): Proof {
         autoComplete={method === "password" ? "current-password" : "one-time-code"}
         translate="no"
         spellCheck={false}
+        // Where it opens with a dialog, and nothing comes before it.
+        data-autofocus
         {...(method === "password"
           ? { visibilityToggleButtonProps: { "aria-label": words.showPassword } }
           : {})}

@@ -51,6 +51,7 @@ test("a second factor is switched on by its code, which works once, as does each
   await using tab = await site.signedIn(carl, "/profile");
   const { page } = tab;
   await page.getByRole("button", { name: "Switch on…" }).click();
+  await tab.focusIs("Begin");
   await dialog(page).getByRole("button", { name: "Begin" }).click();
   await dialog(page).getByRole("img", { name: "QR code of the secret" }).waitFor();
   const seed = (await dialog(page).getByLabel("Secret", { exact: true }).textContent()) ?? "";
@@ -126,6 +127,7 @@ test("a proof that expires in a dialog is requested there, and a typed password 
   await outdate();
   await page.reload();
   await page.getByRole("button", { name: "Switch off…" }).click();
+  await dialog(page).getByLabel("Your password").and(page.locator(":focus")).waitFor();
   await dialog(page).getByLabel("Your password").fill(fay.password);
   await dialog(page).getByRole("button", { name: "Use a code instead" }).click();
   assert.equal(await dialog(page).getByLabel("Code of your second factor").inputValue(), "");

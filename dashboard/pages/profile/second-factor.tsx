@@ -98,6 +98,7 @@ function Begin({ dialog, onCancel, onClose, onSeed, onCodes }: BeginProps) {
       lead={says}
       action={act}
       submit={submit}
+      focus={dialog === "on" ? "submit" : "cancel"}
       onCancel={onCancel}
       onSubmit={() => void send()}
     >
