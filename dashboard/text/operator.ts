@@ -152,6 +152,7 @@ export const carriersText = {
   pauseText:
     "Sending stops within a second or two. Messages routed to it wait until you resume it.",
   edit: "Settings…",
+  gone: "This carrier has been removed.",
   editTitle: (name: string) => `Settings of ${name}`,
   rate: "Segments per second",
   rateHint: "0 means no limit.",

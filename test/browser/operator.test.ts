@@ -569,6 +569,22 @@ test("a carrier removed while a route is being set is no longer chosen", async (
   await row(page, "34").getByText("simulator", { exact: true }).waitFor();
 });
 
+test("a carrier removed while its settings are open says so, and keeps what was typed", async () => {
+  await makeCarrier(site.db, { name: "gone soon", secrets: TEST_SECRETS });
+  await using tab = await site.signedIn(olga, "/operator/carriers", { statuses: [404] });
+  const { page } = tab;
+  const card = page.getByRole("region", { name: "gone soon" });
+  await card.getByRole("button", { name: "Settings…" }).click();
+  await dialog(page).getByLabel("Segments per second").fill("7");
+  await callPosthorn(["carrier", "remove", "gone soon"], withDatabase());
+
+  await dialog(page).getByRole("alert").getByText("This carrier has been removed.").waitFor();
+  assert.equal(await dialog(page).getByLabel("Segments per second").inputValue(), "7");
+  await card.waitFor({ state: "detached" });
+  await page.keyboard.press("Escape");
+  await dialog(page).waitFor({ state: "detached" });
+});
+
 test("a form for routes that cannot read the carriers to choose from says so", async () => {
   await using tab = await site.signedIn(olga, NO_PAGE, { statuses: [0] });
   const { page } = tab;

@@ -1,10 +1,9 @@
 import { Group, Stack } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
-import { Suspense, useState } from "react";
+import { useState } from "react";
 import type { Carrier } from "#contract";
 import { type Answer, call } from "../../api.ts";
 import { formatDuration } from "../../format.ts";
-import { part } from "../../parts.ts";
 import { carriersText as text } from "../../text/operator.ts";
 import { Confirm } from "../../ui/confirm.tsx";
 import { FailureLine } from "../../ui/failure-panel.tsx";
@@ -13,8 +12,6 @@ import { Verdict } from "../../ui/verdict.tsx";
 import { useAction } from "../../use-action.ts";
 import { askAgain } from "../../use-read.ts";
 import classes from "./operator.module.css";
-
-const EditCarrier = part(() => import("./edit-carrier.tsx"), "EditCarrier");
 
 /** Keeps a number and its unit on one line. */
 function unbroken(duration: string): string {
@@ -26,10 +23,12 @@ const TEST_DEADLINE_MS = 120_000;
 
 type BindTest = Answer<"POST /console/operator/carriers/{carrierId}/test">;
 
-export function CarrierActions({ carrier }: { carrier: Carrier }) {
+type Props = { carrier: Carrier; onEdit: () => void };
+
+export function CarrierActions({ carrier, onEdit }: Props) {
   const client = useQueryClient();
   const { carrierId, isPaused } = carrier;
-  const [open, setOpen] = useState<"edit" | "pause">();
+  const [isPausing, setIsPausing] = useState(false);
   const [tested, setTested] = useState<BindTest>();
   const test = useAction(() =>
     call(
@@ -44,8 +43,7 @@ export function CarrierActions({ carrier }: { carrier: Carrier }) {
   async function run(verb: "pause" | "resume"): Promise<void> {
     const outcome = await change.run(verb);
     askAgain(client, ["GET /console/operator/carriers"]);
-    // Another dialog may be open by now.
-    if (outcome?.ok) setOpen((now) => (now === verb ? undefined : now));
+    if (outcome?.ok) setIsPausing(false);
   }
   async function bind(): Promise<void> {
     const outcome = await test.run(undefined);
@@ -59,13 +57,11 @@ export function CarrierActions({ carrier }: { carrier: Carrier }) {
         </RowButton>
         <RowButton
           loading={change.isRunning}
-          onClick={() => (isPaused ? void run("resume") : setOpen("pause"))}
+          onClick={() => (isPaused ? void run("resume") : setIsPausing(true))}
         >
           {isPaused ? text.resume : text.pause}
         </RowButton>
-        {carrier.kind === "smpp" && (
-          <RowButton onClick={() => setOpen("edit")}>{text.edit}</RowButton>
-        )}
+        {carrier.kind === "smpp" && <RowButton onClick={onEdit}>{text.edit}</RowButton>}
       </Group>
       <div role="status" className={classes["status"]}>
         {tested && (
@@ -75,20 +71,17 @@ export function CarrierActions({ carrier }: { carrier: Carrier }) {
         )}
       </div>
       {test.failure && <FailureLine failure={test.failure} />}
-      {change.failure && open !== "pause" && <FailureLine failure={change.failure} />}
-      {open === "pause" && (
+      {change.failure && !isPausing && <FailureLine failure={change.failure} />}
+      {isPausing && (
         <Confirm
           title={text.pauseTitle(carrier.name)}
           consequence={text.pauseText}
           submit={text.pause}
           action={change}
           onConfirm={() => void run("pause")}
-          onClose={() => setOpen(undefined)}
+          onClose={() => setIsPausing(false)}
         />
       )}
-      <Suspense>
-        {open === "edit" && <EditCarrier carrier={carrier} onClose={() => setOpen(undefined)} />}
-      </Suspense>
     </Stack>
   );
 }

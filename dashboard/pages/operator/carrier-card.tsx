@@ -16,7 +16,7 @@ const STATE_COLOR: Record<Carrier["state"], string> = {
   unknown: "gray",
 };
 
-export function CarrierCard({ carrier }: { carrier: Carrier }) {
+export function CarrierCard({ carrier, onEdit }: { carrier: Carrier; onEdit: () => void }) {
   return (
     <Paper withBorder p="md" component="section" aria-label={carrier.name}>
       <Stack gap="md">
@@ -51,7 +51,7 @@ export function CarrierCard({ carrier }: { carrier: Carrier }) {
         )}
         <SinceStart counts={carrier.sinceStart} />
         <Links carrier={carrier} />
-        <CarrierActions carrier={carrier} />
+        <CarrierActions carrier={carrier} onEdit={onEdit} />
       </Stack>
     </Paper>
   );

@@ -1,5 +1,8 @@
 import { Code, SimpleGrid, Skeleton, Stack, Text } from "@mantine/core";
+import { Suspense, useState } from "react";
+import type { Carrier } from "#contract";
 import { formatNumber } from "../../format.ts";
+import { part } from "../../parts.ts";
 import { carriersText as text } from "../../text/operator.ts";
 import { words } from "../../text/words.ts";
 import { CopyButton } from "../../ui/copy-button.tsx";
@@ -8,7 +11,11 @@ import { useIsLate } from "../../ui/listing.tsx";
 import { useRead } from "../../use-read.ts";
 import { CarrierCard } from "./carrier-card.tsx";
 
+const EditCarrier = part(() => import("./edit-carrier.tsx"), "EditCarrier");
+
 export function CarriersPage() {
+  // Kept here, not in the card: if the carrier is removed, what was typed must not vanish with it.
+  const [edited, setEdited] = useState<Carrier>();
   const carriers = useRead("GET /console/operator/carriers", {});
   if (carriers.failure && !carriers.data) {
     return <FailurePanel failure={carriers.failure} onRetry={carriers.retry} />;
@@ -24,10 +31,23 @@ export function CarriersPage() {
       )}
       <SimpleGrid cols={{ base: 1, md: 2 }}>
         {data.map((carrier) => (
-          <CarrierCard key={carrier.carrierId} carrier={carrier} />
+          <CarrierCard
+            key={carrier.carrierId}
+            carrier={carrier}
+            onEdit={() => setEdited(carrier)}
+          />
         ))}
       </SimpleGrid>
       {isOnlySimulator && <OnlySimulator />}
+      <Suspense>
+        {edited && (
+          <EditCarrier
+            carrier={edited}
+            isGone={!data.some(({ carrierId }) => carrierId === edited.carrierId)}
+            onClose={() => setEdited(undefined)}
+          />
+        )}
+      </Suspense>
     </Stack>
   );
 }

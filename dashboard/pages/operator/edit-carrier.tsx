@@ -3,7 +3,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import type { Carrier } from "#contract";
 import { call } from "../../api.ts";
-import { Failure, toFailure } from "../../failure.ts";
+import { Failure, localFailure, toFailure } from "../../failure.ts";
 import { checkWholeNumber } from "../../fields.ts";
 import { useProof } from "../../proof.tsx";
 import { carriersText as text } from "../../text/operator.ts";
@@ -15,10 +15,19 @@ import { useFields } from "../../ui/use-fields.ts";
 import { useAction } from "../../use-action.ts";
 import { askAgain } from "../../use-read.ts";
 
+const GONE = localFailure("CARRIER_NOT_FOUND", text.gone);
+
 type Values = { rate: number | string; window: number | string; inDoubt: string; password: string };
 
+type Props = {
+  carrier: Carrier;
+  /** It was removed while the dialog was open. */
+  isGone: boolean;
+  onClose: () => void;
+};
+
 /** The limits, what to do in doubt, and the password, which can be set but not read. */
-export function EditCarrier({ carrier, onClose }: { carrier: Carrier; onClose: () => void }) {
+export function EditCarrier({ carrier, isGone, onClose }: Props) {
   // The carrier as the dialog opened with it: its version keeps it from undoing a later change.
   const [{ carrierId, version, settings, name }] = useState(carrier);
   const client = useQueryClient();
@@ -60,7 +69,7 @@ export function EditCarrier({ carrier, onClose }: { carrier: Carrier; onClose: (
   return (
     <Dialog onClose={onClose} title={text.editTitle(name)}>
       <DialogForm
-        action={{ ...save, failure: fields.general(save.failure) }}
+        action={{ ...save, failure: isGone ? GONE : fields.general(save.failure) }}
         submit={words.save}
         onSubmit={fields.submit(save.run)}
         onCancel={onClose}
