@@ -475,8 +475,16 @@ test("editing a price overwrites no later change, and a late answer clears no ot
 });
 
 test("a node that has gone is shown as stale", async () => {
-  await using tab = await site.signedIn(olga, "/operator/queue");
+  await using tab = await site.signedIn(olga, NO_PAGE);
   const { page } = tab;
+  const answer = Promise.withResolvers<void>();
+  await page.route("**/console/operator/queue", (route) =>
+    answer.promise.then(() => route.continue()),
+  );
+  await page.goto(`${site.url}/operator/queue`);
+  await page.getByText("Oldest due").first().waitFor();
+  assert.equal(await page.getByText("nothing waiting").count(), 0, "that is not known yet");
+  answer.resolve();
   await site.db.query(sql`
     insert into nodes (node_id, roles, host, pid, version, started_at, heard_at)
     values (gen_random_uuid(), array['api'], 'elsewhere', 7, '1.2.3', now(), clock_timestamp())`);

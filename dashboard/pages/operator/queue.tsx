@@ -32,10 +32,8 @@ function QueuePart() {
         <Figure label={text.oldest}>
           {data?.oldestDueAt ? (
             <Time at={data.oldestDueAt} form="relative" />
-          ) : data && data.waiting > 0 ? (
-            text.inHand
           ) : (
-            text.nothing
+            data && (data.waiting > 0 ? text.inHand : text.nothing)
           )}
         </Figure>
         <Figure label={text.webhooks}>{data && counted(data.webhooks)}</Figure>
