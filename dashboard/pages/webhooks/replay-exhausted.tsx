@@ -60,7 +60,9 @@ function ReplayForm({
   const zone = useZone();
   const [wall, setWall] = useState(() => toWall(new Date(nowMs() - DAY_MS).toISOString(), zone));
   const since = fromWall(wall, zone);
-  const [counted, setCounted] = useState<number>();
+  const [counted, setCounted] = useState<{ wall: string; total: number }>();
+  // A count that comes late is not that of the time entered meanwhile.
+  const total = counted?.wall === wall ? counted.total : undefined;
   const [idempotencyKey, setIdempotencyKey] = useState(newIdempotencyKey);
   const replay = useAction((dryRun: boolean) =>
     call(
@@ -75,7 +77,7 @@ function ReplayForm({
   );
   async function count(): Promise<void> {
     const outcome = await replay.run(true);
-    if (outcome?.ok) setCounted(outcome.result.total);
+    if (outcome?.ok) setCounted({ wall, total: outcome.result.total });
   }
   async function start(): Promise<void> {
     const outcome = await replay.run(false);
@@ -92,24 +94,23 @@ function ReplayForm({
         data-autofocus
         onChange={(event) => {
           setWall(event.currentTarget.value);
-          setCounted(undefined);
           setIdempotencyKey(newIdempotencyKey());
         }}
       />
       <Text size="sm" role="status">
-        {counted === undefined
+        {total === undefined
           ? ""
-          : counted === 0
+          : total === 0
             ? text.none
-            : text.counted(countOf(counted, "delivery", "deliveries"))}
+            : text.counted(countOf(total, "delivery", "deliveries"))}
       </Text>
       <Group justify="flex-end">
         <Button variant="default" onClick={onClose}>
           {words.cancel}
         </Button>
-        {counted ? (
+        {total ? (
           <Button loading={replay.isRunning} onClick={() => void start()}>
-            {text.submit(formatNumber(counted))}
+            {text.submit(formatNumber(total))}
           </Button>
         ) : (
           <Button
