@@ -1,4 +1,5 @@
 import { useDebouncedCallback } from "@mantine/hooks";
+import { useRouter } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
 import { useIsAnother } from "./use-is-another.ts";
 
@@ -39,9 +40,10 @@ export function useTyped({
     shown.add(empty);
     return () => void shown.delete(empty);
   }, []);
-  const apply = useDebouncedCallback((text: string) => {
-    // It has changed again within that moment.
-    if (text !== typed) return;
+  const router = useRouter();
+  const apply = useDebouncedCallback((text: string, pathname: string) => {
+    // It has changed again within that moment, or the page is being left.
+    if (text !== typed || router.latestLocation.pathname !== pathname) return;
     setApplied(read(text));
     onTyped(text);
   }, TYPING_MS);
@@ -49,7 +51,7 @@ export function useTyped({
     typed,
     (text) => {
       setTyped(text);
-      apply(text);
+      apply(text, router.latestLocation.pathname);
     },
   ];
 }

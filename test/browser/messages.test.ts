@@ -142,6 +142,26 @@ test("leaving Compose before the answer comes does not navigate away later", asy
   assert.equal(new URL(page.url()).pathname, "/messages");
 });
 
+test("text typed into a filter just before the page is left does not lead back to it", async () => {
+  await send("4915112345678", "Hello");
+  await using tab = await site.signedIn(ada, "/messages");
+  const { page } = tab;
+  const code = Promise.withResolvers<void>();
+  await page.route("**/assets/credits-*.js", async (route) => {
+    await code.promise;
+    await route.continue();
+  });
+
+  await page.locator(rows).first().waitFor();
+  await page.getByLabel("Search").pressSequentially("order-7");
+  await page.getByRole("link", { name: "Credits", exact: true }).click();
+  // Shown only after the moment in which typed text is applied.
+  await page.getByText("Waiting for the service…").waitFor();
+  code.resolve();
+
+  await page.getByRole("heading", { name: "Credits", level: 1 }).waitFor();
+});
+
 test("the counter matches the preview, the copied cURL sends the exact text, and 11 segments, a wrong address or half a date are reported before sending", async () => {
   const text = `"It's" a \\ $HOME \`id\` 👋\nand !more`;
   await using tab = await site.signedIn(ada, "/compose", { statuses: [422] });
