@@ -6,7 +6,7 @@ import type { HistoryEntry, Message } from "#contract";
 import { bookCredits } from "#credits";
 import { sql, systemClock } from "#platform";
 import { eventually } from "../support/eventually.ts";
-import { siteOfFile } from "../support/site.ts";
+import { NO_PAGE, siteOfFile } from "../support/site.ts";
 import type { Tab } from "../support/tab.ts";
 
 const run = promisify(execFile);
@@ -431,6 +431,18 @@ test("new messages show a pill and move no row; Live inserts them", async () => 
   await page.keyboard.press("Escape");
 
   await page.getByRole("cell", { name: "Under the drawer" }).waitFor();
+});
+
+test("a filter that cannot read the keys says so", async () => {
+  await send("4915112345678", "Hello");
+  await using tab = await site.signedIn(ada, NO_PAGE, { statuses: [0] });
+  const { page } = tab;
+  await page.route(/\/keys\?/, (route) => route.abort("internetdisconnected"));
+
+  await page.goto(`${site.url}/messages`);
+
+  await page.getByText("No answer came. Check your connection.").waitFor();
+  await page.getByLabel("Key").and(page.locator("[aria-invalid=true]")).waitFor();
 });
 
 test("a text is shown in the direction of its script, in the list and on its page", async () => {

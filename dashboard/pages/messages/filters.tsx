@@ -1,6 +1,7 @@
 import { Group, NativeSelect, Stack, Text, TextInput } from "@mantine/core";
 import { IconSearch } from "@tabler/icons-react";
 import type { ReactNode } from "react";
+import type { Failure } from "../../failure.ts";
 import { useAccount, useDenial } from "../../session.ts";
 import { filterText, messagesText as text } from "../../text/messages.ts";
 import { ChoiceChips } from "../../ui/choice-chips.tsx";
@@ -29,7 +30,7 @@ type FilterProps = Props & {
 };
 
 export function MessageFilters({ search, onChange, bar, csv }: FilterProps) {
-  const keys = useKeyNames();
+  const { names: keys, failure } = useKeyNames();
   const isPhone = useIsPhone();
   const active = useActiveFilters({ search, onChange }, keys);
   return (
@@ -64,6 +65,7 @@ export function MessageFilters({ search, onChange, bar, csv }: FilterProps) {
         <NativeSelect
           label={text.key}
           w={{ sm: 150 }}
+          error={failure?.message}
           value={search.key ?? ""}
           data={[
             { value: "", label: text.any },
@@ -139,13 +141,14 @@ function searchOf(
   };
 }
 
-function useKeyNames(): Map<string, string> {
+function useKeyNames(): { names: Map<string, string>; failure: Failure | undefined } {
   const { accountId } = useAccount();
   const keys = useRead("GET /console/accounts/{accountId}/keys", {
     params: { accountId },
     query: { limit: 100 },
   });
-  return new Map(keys.data?.data.map(({ keyId, name }) => [keyId, name]));
+  const names = new Map(keys.data?.data.map(({ keyId, name }) => [keyId, name]));
+  return { names, failure: keys.data ? undefined : keys.failure };
 }
 
 /** The chosen key if it is older than those listed: otherwise the box would say "Any". */
@@ -175,7 +178,7 @@ function keyName(key: string | undefined, keys: Map<string, string>): string | u
 /** The filters as one phrase, for "no match". */
 export function useFiltersInWords(search: MessagesSearch): string {
   const zone = useZone();
-  const keys = useKeyNames();
+  const { names: keys } = useKeyNames();
   const { status, errorCode, key, sender, recipient, reference } = search;
   return [
     status?.join(" or "),
