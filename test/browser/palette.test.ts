@@ -84,6 +84,23 @@ test("the link past the navigation is out of sight until it has the focus, even 
   assert.equal((await skip.boundingBox())?.y, 8);
 });
 
+test("with text twice as large, the header still holds its buttons, and the navigation its icons", async () => {
+  await using tab = await site.signedIn(ada, "/team");
+  const { page } = tab;
+  await heading(page, "Team").waitFor();
+  await page.evaluate("document.documentElement.style.fontSize = '200%'");
+
+  const header = page.getByRole("banner");
+  const height = (await header.boundingBox())?.height ?? 0;
+  for (const each of await header.locator(":is(a, button, button span):visible").all()) {
+    const box = (await each.boundingBox()) ?? assert.fail("it is not there");
+    assert.ok(box.y >= 0 && box.y + box.height <= height, await each.innerText());
+  }
+  const icons = page.getByRole("navigation").locator("svg");
+  for (const icon of await icons.all()) assert.equal((await icon.boundingBox())?.width, 18);
+  await tab.picture("large text");
+});
+
 test("shortcuts open pages, rows and dialogs, but not while typing; an operator finds the operator's pages", async () => {
   const olga = await site.person("Olga Operator", [[account, "developer"]], true);
   await using tab = await site.signedIn(olga, "/team");
