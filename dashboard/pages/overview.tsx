@@ -11,6 +11,7 @@ import { useAccount, useMe } from "../session.ts";
 import { keep, readKept } from "../storage.ts";
 import { overviewText as text } from "../text/overview.ts";
 import { words } from "../text/words.ts";
+import { FailurePanel } from "../ui/failure-panel.tsx";
 import { TextLink } from "../ui/link.tsx";
 import { Page } from "../ui/page.tsx";
 import { RangePicker } from "../ui/range-picker.tsx";
@@ -50,6 +51,9 @@ export function OverviewPage() {
       actions={hasMessage && <RangePicker range={search} fallback="24h" onChange={choose} />}
     >
       {hasMessage && <Numbers search={search} progress={progress} onRange={choose} />}
+      {progress.failure && !progress.data && !walk.isHidden && (
+        <FailurePanel failure={progress.failure} onRetry={progress.retry} />
+      )}
       {!hasMessage && balance <= 0 && <Alerts alerts={[NO_CREDITS]} />}
       {progress.data && steps?.some(({ isDone }) => !isDone) && !(hasMessage && walk.isHidden) && (
         <Walk progress={progress.data} onHide={hasMessage ? walk.hide : undefined} />

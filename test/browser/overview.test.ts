@@ -362,3 +362,17 @@ test("webhook counts that fail hide no other number or panel, even while they ar
   await panel(page, "Webhooks").getByRole("alert").waitFor();
   await page.unrouteAll({ behavior: "ignoreErrors" });
 });
+
+test("next steps that cannot be read say so", async () => {
+  await using tab = await site.signedIn(ada, NO_PAGE, { statuses: [0] });
+  const { page } = tab;
+  await page.route("**/progress", (route) => route.abort("internetdisconnected"));
+  await page.goto(site.url);
+  await figure(page, "Messages").and(page.getByText(/^\d+$/)).waitFor();
+  await page.getByRole("alert").waitFor();
+
+  await page.unroute("**/progress");
+  await tryAgain(page);
+  await page.getByRole("region", { name: "Your first message" }).waitFor();
+});
+
