@@ -360,7 +360,26 @@ test("webhook counts that fail hide no other number or panel, even while they ar
   await panel(page, "Delivery errors").waitFor();
   answer.resolve();
   await panel(page, "Webhooks").getByRole("alert").waitFor();
+  assert.equal(await panel(page, "Webhooks").getByText("…").count(), 0, "nothing is awaited");
   await page.unrouteAll({ behavior: "ignoreErrors" });
+});
+
+test("every panel dims the numbers of another range until those of the chosen one come", async () => {
+  await send(["4915112345678"]);
+  await using tab = await site.signedIn(ada, "/");
+  const { page } = tab;
+  await panel(page, "Webhooks").getByText(/^\d+$/).first().waitFor();
+  const answer = Promise.withResolvers<void>();
+  await page.route(/\/stats\/\w+\?range=7d/, (route) =>
+    answer.promise.then(() => route.continue()),
+  );
+
+  await page.getByLabel("Range").selectOption("7d");
+
+  for (const name of ["Messages by status", "Delivery errors", "Webhooks"])
+    await panel(page, name).locator("[data-stale=true]").waitFor();
+  answer.resolve();
+  await panel(page, "Webhooks").locator("[data-stale=false]").waitFor();
 });
 
 test("next steps that cannot be read say so", async () => {

@@ -14,13 +14,15 @@ import classes from "./overview.module.css";
 
 type Props = { query: StatsQuery };
 
-function Panel({ title, children }: { title: string; children: ReactNode }) {
+type PanelProps = { title: string; isStale: boolean; children: ReactNode };
+
+function Panel({ title, isStale, children }: PanelProps) {
   return (
     <Paper withBorder p="md" mih={180} h="100%" component="section" aria-label={title}>
       <Title order={2} size="h5" mb="sm">
         {title}
       </Title>
-      {children}
+      <div data-stale={isStale}>{children}</div>
     </Paper>
   );
 }
@@ -46,7 +48,7 @@ export function Errors({ query }: Props) {
     </span>
   );
   return (
-    <Panel title={text.errors}>
+    <Panel title={text.errors} isStale={errors.isStale}>
       {errors.failure && !errors.data && (
         <FailurePanel failure={errors.failure} onRetry={errors.retry} />
       )}
@@ -102,20 +104,23 @@ export function WebhookHealth({ query }: Props) {
   const { data } = health;
   const counts = data && { ...data, undelivered: data.waiting + data.retrying };
   return (
-    <Panel title={text.webhooks}>
-      {health.failure && !data && <FailurePanel failure={health.failure} onRetry={health.retry} />}
-      <SimpleGrid cols={2}>
-        {HEALTH.map((name) => (
-          <div key={name}>
-            <Text size="xs" c="dimmed">
-              {text.webhookCounts[name]}
-            </Text>
-            <Text fw={650} fz="lg">
-              {counts ? formatNumber(counts[name]) : "…"}
-            </Text>
-          </div>
-        ))}
-      </SimpleGrid>
+    <Panel title={text.webhooks} isStale={health.isStale}>
+      {health.failure && !data ? (
+        <FailurePanel failure={health.failure} onRetry={health.retry} />
+      ) : (
+        <SimpleGrid cols={2}>
+          {HEALTH.map((name) => (
+            <div key={name}>
+              <Text size="xs" c="dimmed">
+                {text.webhookCounts[name]}
+              </Text>
+              <Text fw={650} fz="lg">
+                {counts ? formatNumber(counts[name]) : "…"}
+              </Text>
+            </div>
+          ))}
+        </SimpleGrid>
+      )}
     </Panel>
   );
 }
