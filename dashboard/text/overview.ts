@@ -34,6 +34,7 @@ export const overviewText = {
   showTable: "Show as table",
   showChart: "Show as chart",
   csv: "CSV",
+  toggleOf: (toggle: string, chart: string) => `${toggle}: ${chart}`,
   csvOf: (chart: string) => `CSV of ${chart}`,
   tableOf: (chart: string) => `${chart} as a table`,
   from: "From",

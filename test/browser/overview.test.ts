@@ -395,3 +395,15 @@ test("next steps that cannot be read say so", async () => {
   await page.getByRole("region", { name: "Your first message" }).waitFor();
 });
 
+test("no two buttons of the overview have one name", async () => {
+  await send(["4915112345678"]);
+  await using tab = await site.signedIn(ada, "/");
+  const { page } = tab;
+  const first = page.getByRole("button", { name: "Show as table: Messages by status" });
+  await first.waitFor();
+  const buttons = page.getByRole("main").getByRole("button");
+  const names = await buttons.evaluateAll((all) =>
+    all.map((each) => each.getAttribute("aria-label") ?? each.textContent),
+  );
+  assert.deepEqual(names, [...new Set(names)]);
+});

@@ -35,6 +35,7 @@ type Props<Row extends ChartRow> = {
 export function ChartPanel<Row extends ChartRow>(props: Props<Row>) {
   const { title, read, rows, columns, summary, empty, children } = props;
   const [isTable, setIsTable] = useState(false);
+  const toggle = isTable ? text.showChart : text.showTable;
   // Text first: on a slow machine, drawing the chart takes longer than all the rest.
   const isDrawn = useDeferredValue(rows !== undefined);
   return (
@@ -45,8 +46,13 @@ export function ChartPanel<Row extends ChartRow>(props: Props<Row>) {
         </Title>
         {rows && !empty && (
           <Group gap="xs" wrap="nowrap">
-            <Button variant="default" size="compact-xs" onClick={() => setIsTable(!isTable)}>
-              {isTable ? text.showChart : text.showTable}
+            <Button
+              variant="default"
+              size="compact-xs"
+              aria-label={text.toggleOf(toggle, title)}
+              onClick={() => setIsTable(!isTable)}
+            >
+              {toggle}
             </Button>
             <Button
               variant="default"
