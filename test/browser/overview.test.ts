@@ -395,7 +395,7 @@ test("next steps that cannot be read say so", async () => {
   await page.getByRole("region", { name: "Your first message" }).waitFor();
 });
 
-test("no two buttons of the overview have one name", async () => {
+test("on the way back by keyboard the header covers nothing that has the focus, and no two buttons have one name", async () => {
   await send(["4915112345678"]);
   await using tab = await site.signedIn(ada, "/");
   const { page } = tab;
@@ -406,4 +406,13 @@ test("no two buttons of the overview have one name", async () => {
     all.map((each) => each.getAttribute("aria-label") ?? each.textContent),
   );
   assert.deepEqual(names, [...new Set(names)]);
+
+  await page.evaluate("scrollTo(0, document.body.scrollHeight)");
+  await page.getByRole("button", { name: "Show as table: Time to delivery" }).focus();
+  await page.keyboard.press("Shift+Tab");
+  await page.keyboard.press("Shift+Tab");
+  await tab.focusIs("Show as table: Messages by status");
+  const header = await page.getByRole("banner").boundingBox();
+  const { y = 0 } = (await first.boundingBox()) ?? {};
+  assert.ok(header && y >= header.height, `it stands at ${y}`);
 });
