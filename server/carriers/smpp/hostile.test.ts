@@ -8,7 +8,7 @@ import { manualClock } from "../../../test/support/manual-clock.ts";
 import { boundWorld, receiptSaying, smppWorld } from "../../../test/support/smpp.ts";
 import { quiet, until } from "../../../test/support/until.ts";
 import { encodeShortMessage } from "./codec/body.ts";
-import { command } from "./codec/header.ts";
+import { bare, command } from "./codec/header.ts";
 import { encodeTlvs, tag } from "./codec/tlv.ts";
 
 /** Whether the receipt finds the submission that got this answer. */
@@ -402,6 +402,31 @@ test("10,000 receipts at once are stored in batches of at most 2,000, and each i
   assert.equal(sequences.size, 10_000);
   assert.equal(world.receipts.length, 10_000);
   assert.ok(largest <= 2000, `a batch of ${largest}`);
+});
+
+test("a flood of requests leaves every turn of the event loop to others, and each is answered", async () => {
+  const [flood, perTurn] = [200_000, 8_192];
+  let [inTurn, most, isOver] = [0, 0, false];
+  const log = {
+    ...silentLog,
+    info: (fields: object) => {
+      if ("direction" in fields && fields.direction === "received") inTurn += 1;
+      most = Math.max(most, inTurn);
+    },
+  };
+  const countTurns = () => {
+    inTurn = 0;
+    if (!isOver) setImmediate(countTurns);
+  };
+  await using world = await boundWorld({ log, settings: { pdu_log: "headers" } });
+
+  countTurns();
+  const asked = bare(command.enquireLink, 0, 7);
+  world.smsc.sendRaw(Buffer.alloc(flood * asked.length, asked));
+  await until("all are answered", () => world.smsc.pduCount(command.enquireLinkResp) === flood);
+  isOver = true;
+
+  assert.ok(most <= perTurn, `${most} were read in one turn`);
 });
 
 test("a receipt that cannot be stored is refused for now, and taken when the carrier repeats it", async () => {

@@ -1,5 +1,8 @@
-/** Turns of the event loop for reading what was already received before anything is judged. */
-const TURNS = { atLeast: 2, atMost: 32 };
+/**
+ * Turns of the event loop for reading what was already received before anything is judged. With 64
+ * KiB read in each, the most is as much as a system usually holds for a connection.
+ */
+const TURNS = { atLeast: 2, atMost: 96 };
 
 /**
  * In a busy process a timer may fire before the answer already in its own buffer is read. So every

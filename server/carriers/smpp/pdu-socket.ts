@@ -20,11 +20,18 @@ type Deps = {
 /** How long the last bytes of a connection may take to leave. */
 const LINGER_MS = 1000;
 
+/**
+ * The most to read in one turn of the event loop. Node reads thirty times as much from a peer that
+ * floods us, and so keeps all other carriers and requests waiting.
+ */
+const TURN_OCTETS = 64 * 1024;
+
 /** Reads and writes whole PDUs on one socket, without knowing what they mean. */
 export class PduSocket {
   readonly outbox: Outbox;
   readonly #socket: Socket;
   #isPaused = false;
+  #turnOctets = 0;
 
   constructor(socket: Socket, deps: Deps) {
     const { maxPdu, onRead, onPdu, onUnreadable, beforeWrite = () => {} } = deps;
@@ -34,12 +41,30 @@ export class PduSocket {
     socket.on("data", (chunk: Buffer) => {
       onRead?.();
       if (!push(chunk)) return onUnreadable();
+      this.#countTurn(chunk.length);
       // If the peer does not read its answers, it gets no more of them.
-      if (this.outbox.isStuck) socket.pause();
+      if (this.outbox.isStuck || this.#isTurnOver) socket.pause();
     });
-    socket.on("drain", () => {
-      if (!this.#isPaused) socket.resume();
-    });
+    socket.on("drain", () => this.#readOn());
+  }
+
+  get #isTurnOver(): boolean {
+    return this.#turnOctets >= TURN_OCTETS;
+  }
+
+  #countTurn(octets: number): void {
+    if (this.#turnOctets === 0) {
+      setImmediate(() => {
+        this.#turnOctets = 0;
+        this.#readOn();
+      });
+    }
+    this.#turnOctets += octets;
+  }
+
+  #readOn(): void {
+    const mayRead = !this.#isPaused && !this.outbox.isStuck && !this.#isTurnOver;
+    if (mayRead && this.#socket.isPaused()) this.#socket.resume();
   }
 
   /** Reads nothing more until `resume`. */
@@ -50,7 +75,7 @@ export class PduSocket {
 
   resume(): void {
     this.#isPaused = false;
-    this.#socket.resume();
+    this.#readOn();
   }
 
   /** What was put in may still leave, but a peer that does not read cannot delay the close. */
