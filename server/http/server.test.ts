@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { type Clock, systemClock } from "#platform";
 import { bareServer } from "../../test/support/bare-server.ts";
 import { manualClock } from "../../test/support/manual-clock.ts";
-import { until } from "../../test/support/until.ts";
+import { quiet, until } from "../../test/support/until.ts";
 import { MAX_PIPELINED } from "./limit-pipelining.ts";
 import { LOOK_MS } from "./limit-unread.ts";
 
@@ -118,6 +118,33 @@ test("a connection has a limited number of requests under way, and those beyond 
   assert.equal(begun(), MAX_PIPELINED);
   assert.equal(answers.length, MAX_PIPELINED);
   assert.match(answers.at(-1) ?? "", /^HTTP\/1\.1 200 [^]*^connection: close\r$/im);
+});
+
+test("a client that goes on far beyond that limit is no longer read from, and still gets its answers", async () => {
+  const { app, port, asked, begun, answer } = await startSlow();
+  const accepted = once(app.server, "connection") as Promise<[Socket]>;
+  const client = connect(port, "127.0.0.1");
+  client.on("error", () => {});
+  client.write(REQUEST.repeat(400_000));
+  await asked;
+  const [connection] = await accepted;
+
+  await until("the connection is paused", () => connection.isPaused());
+  await quiet();
+  const { bytesRead } = connection;
+  answer("done");
+  let answers = "";
+  for await (const octets of client.setEncoding("latin1")) {
+    answers += octets;
+    if (/^connection: close\r$/im.test(answers)) break;
+  }
+  await app.close();
+
+  assert.ok(bytesRead <= 4 * 65_536, `${bytesRead} octets were read`);
+  assert.deepEqual(
+    [begun(), answers.match(/HTTP\/1\.1 200 /g)?.length],
+    [MAX_PIPELINED, MAX_PIPELINED],
+  );
 });
 
 for (const [next, status] of [
