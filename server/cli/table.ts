@@ -26,7 +26,7 @@ function cell(value: unknown): string {
   if (Array.isArray(value)) return value.map(cell).join(", ");
   const text = typeof value === "string" ? value : JSON.stringify(value);
   // Text from other parties must not control the terminal.
-  return text.replaceAll(/\p{Cc}/gu, "\uFFFD");
+  return text.replaceAll(/[\p{Cc}\u202A-\u202E\u2066-\u2069]/gu, "\uFFFD");
 }
 
 function width(text: string): number {

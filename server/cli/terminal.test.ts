@@ -64,19 +64,23 @@ test("a file that is no password is refused in a sentence", async () => {
 test("printed text cannot steer the terminal, whoever wrote it", () => {
   const { streams, terminal } = file();
 
-  terminal.say("refused: \u001B[2J\u009B31m\rred\nnext");
+  terminal.say("refused: \u001B[2J\u009B31m\rred\u202E\nnext");
 
-  assert.equal(streams.errors.read().toString(), "refused: \uFFFD[2J\uFFFD31m\uFFFDred\nnext\n");
+  assert.equal(
+    streams.errors.read().toString(),
+    "refused: \uFFFD[2J\uFFFD31m\uFFFDred\uFFFD\nnext\n",
+  );
 });
 
 test("JSON cannot steer the terminal either, and keeps its meaning", () => {
   const { streams, terminal } = file();
-  const everything = String.fromCharCode(...Array.from({ length: 0x300 }, (_, n) => n));
+  const low = String.fromCharCode(...Array.from({ length: 0x300 }, (_, n) => n));
+  const everything = `${low}\u202E\u2066`;
 
   terminal.printJson({ [everything]: everything, letters: "ü€😀" });
 
   const line = streams.output.read().toString();
-  assert.match(line, /^\P{Cc}+\n$/u);
+  assert.match(line, /^[^\p{Cc}\u202A-\u202E\u2066-\u2069]+\n$/u);
   assert.deepEqual(JSON.parse(line), { [everything]: everything, letters: "ü€😀" });
   assert.ok(line.includes("ü€😀"));
 });

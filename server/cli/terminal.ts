@@ -1,5 +1,6 @@
 import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
+import { tameJson } from "#platform";
 import { CommandFailure } from "./command.ts";
 
 /** Where a command reads and writes. */
@@ -33,7 +34,10 @@ export function terminalOn(streams: Streams, wantsJson: boolean): Terminal {
     print,
     printJson: (value) => print(plainJson(value)),
     // Text from other parties, such as a carrier, must not control the terminal.
-    say: (text) => void errors.write(`${text.replaceAll(/[^\P{Cc}\n]/gu, "\uFFFD")}\n`),
+    say: (text) =>
+      void errors.write(
+        `${text.replaceAll(/[^\P{Cc}\n]|[\u202A-\u202E\u2066-\u2069]/gu, "\uFFFD")}\n`,
+      ),
     async readSecret() {
       if (!input.isTTY) return readText(input);
       errors.write("Type it, then press Enter (it is not shown): ");
@@ -44,12 +48,9 @@ export function terminalOn(streams: Streams, wantsJson: boolean): Terminal {
   };
 }
 
-/** JSON leaves DEL and C1 controls as they are; here too, they must not control the terminal. */
+/** JSON in which text from other parties cannot control the terminal either. */
 export function plainJson(value: unknown): string {
-  return JSON.stringify(value).replaceAll(
-    /[\u007F-\u009F]/g,
-    (control) => `\\u00${control.charCodeAt(0).toString(16)}`,
-  );
+  return tameJson(JSON.stringify(value));
 }
 
 /** Reads one line from a keyboard in raw mode, so that nothing echoes what is typed. */

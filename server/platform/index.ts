@@ -50,6 +50,7 @@ export {
 } from "./unavailable.ts";
 export { oneOf, text, wholeNumber } from "./text-values.ts";
 export { hasVisible } from "./visible.ts";
+export { tameJson } from "./tame-json.ts";
 export { tellCommits } from "./tell-commits.ts";
 export { takeTurns, type Turns } from "./turns.ts";
 export { within } from "./within.ts";

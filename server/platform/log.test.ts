@@ -57,3 +57,12 @@ test("keys and signing secrets are cut out, wherever they appear", () => {
   assert.ok(!line.includes(key) && !line.includes(secret), line);
   assert.match(line, /the key \[secret\] was used/);
 });
+
+test("text written by others cannot steer the terminal that shows the log, and keeps its meaning", () => {
+  const steering = "\u001B[2J\u009B31m\u007F\u202Ered";
+
+  const line = logged((log) => log.info({ serviceType: steering }, "received deliver_sm"));
+
+  assert.match(line, /^[^\p{Cc}\u202A-\u202E\u2066-\u2069]+\n$/u);
+  assert.equal((JSON.parse(line) as { serviceType: string }).serviceType, steering);
+});

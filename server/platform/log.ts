@@ -1,4 +1,5 @@
 import { type DestinationStream, pino } from "pino";
+import { tameJson } from "./tame-json.ts";
 import { DatabaseUnavailable } from "./unavailable.ts";
 
 type Write = (fields: object, sentence: string) => void;
@@ -27,7 +28,7 @@ export function createLog(level: string, destination: DestinationStream = proces
         "headers.authorization",
       ],
     },
-    { write: (line: string) => destination.write(line.replace(SECRETS, "[secret]")) },
+    { write: (line: string) => destination.write(tameJson(line.replace(SECRETS, "[secret]"))) },
   );
 }
 
