@@ -1,9 +1,11 @@
-import { Skeleton, Table } from "@mantine/core";
+import { Skeleton, Table, VisuallyHidden } from "@mantine/core";
 import { type ReactNode, useEffect, useState } from "react";
+import { countOf } from "../format.ts";
 import { words } from "../text/words.ts";
 import type { Read } from "../use-read.ts";
 import { FailurePanel } from "./failure-panel.tsx";
 import classes from "./listing.module.css";
+import { useIsAnother } from "./use-is-another.ts";
 import { useIsSmall } from "./use-phone.ts";
 
 export type Column<Row> = {
@@ -41,6 +43,7 @@ export function Listing<Row>(props: ListingProps<Row>) {
   if (!rows) return <LoadingRows columns={props.columns.length} isSmall={isSmall} />;
   return (
     <>
+      <Answered isStale={props.list.isStale} count={rows.length} />
       {failure && <FailurePanel failure={failure} onRetry={retry} />}
       {rows.length === 0 ? (
         props.empty
@@ -51,6 +54,13 @@ export function Listing<Row>(props: ListingProps<Row>) {
       )}
     </>
   );
+}
+
+/** Tells those who do not see the rows change that a filter or page has been answered. */
+function Answered({ isStale, count }: { isStale: boolean; count: number }) {
+  const [said, setSaid] = useState("");
+  if (useIsAnother(String(isStale))) setSaid(isStale ? "" : countOf(count, "row"));
+  return <VisuallyHidden aria-live="polite">{said}</VisuallyHidden>;
 }
 
 type Filled<Row> = ListingProps<Row> & { rows: Row[] };

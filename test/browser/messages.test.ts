@@ -352,6 +352,23 @@ test("filters are kept in the address and work with Back, invalid ones are remov
   assert.equal(await page.getByLabel("Key", { exact: true }).inputValue(), old);
 });
 
+test("how many rows match a filter is said to those who do not see them change", async () => {
+  await send("4915112345678", "One", { reference: "said-1" });
+  await using tab = await site.signedIn(ada, "/messages");
+  const { page } = tab;
+  const said = page.locator("#main [aria-live=polite]");
+  await page.locator(rows).first().waitFor();
+  assert.equal(await said.textContent(), "", "what is read with the page is not said twice");
+
+  for (const [reference, count] of [
+    ["said-1", "1 row"],
+    ["said-2", "0 rows"],
+  ] as const) {
+    await page.getByRole("searchbox", { name: "Search" }).fill(reference);
+    await said.getByText(count, { exact: true }).waitFor({ state: "attached" });
+  }
+});
+
 test("search finds a number in any format, and a reference that looks like one; a row opens by keyboard beside the list, and Esc returns the focus to it", async () => {
   await send("4915112345678", "By reference", { reference: "2026-1116-001" });
   await send("4915187654321", "By number");
