@@ -275,8 +275,7 @@ test("pages show every entry once and turn once loaded; late data shows placehol
   } finally {
     await site.db.query(sql`alter table ledger_away rename to ledger`);
   }
-  await tryAgain(page);
-  await rows(page).first().waitFor();
+  await tryAgain(page, rows(page).first());
 
   const answer = Promise.withResolvers<void>();
   await page.route("**/ledger?*kind=*", (route) => answer.promise.then(() => route.continue()));

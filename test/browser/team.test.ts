@@ -337,8 +337,7 @@ test("a failure shows the request's id, and trying again continues", async () =>
     await until("the members are asked for again", () => asked(tab) > before);
   });
 
-  await tryAgain(tab.page);
-  await row(tab.page, ada.email).waitFor();
+  await tryAgain(tab.page, row(tab.page, ada.email));
 });
 
 function asked({ requests }: Tab): number {

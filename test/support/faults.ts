@@ -1,4 +1,4 @@
-import type { Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { type Database, type Sql } from "#platform";
 import type { ServiceProcess } from "./process.ts";
 import type { Site } from "./site.ts";
@@ -51,8 +51,14 @@ export async function withoutColumn(
   }
 }
 
-/** After a fault. The page may have asked again by itself meanwhile: then the button is gone. */
-export async function tryAgain(page: Page): Promise<void> {
+/**
+ * After a fault, until this is shown. The page may be asking again by itself: then the button is
+ * gone, and comes back if what it asked was still refused.
+ */
+export async function tryAgain(page: Page, wanted: Locator): Promise<void> {
   const button = page.getByRole("button", { name: "Try again" });
-  await button.evaluateAll("(buttons) => buttons.forEach((button) => button.click())");
+  while (!(await wanted.isVisible())) {
+    await button.evaluateAll("(buttons) => buttons.forEach((button) => button.click())");
+    await button.or(wanted).first().waitFor();
+  }
 }
