@@ -78,7 +78,9 @@ test("the walk leads to a first delivered message: steps tick off live, and ever
     body: JSON.stringify({ role: "viewer" }) })`);
 
   await page.getByText("Next steps").waitFor({ state: "detached" });
-  assert.equal(await figure(page, "Messages").innerText(), String(ran.length + 1));
+  await figure(page, "Messages")
+    .getByText(String(ran.length + 1), { exact: true })
+    .waitFor();
 });
 
 const COMMANDS: Record<string, { file: string; command: string[]; isThere: string[] }> = {
@@ -334,8 +336,7 @@ test("late numbers and panels show placeholders; one that fails says so, and the
   } finally {
     await site.db.query(sql`alter table stat_errors_away rename to stat_errors`);
   }
-  await tryAgain(page);
-  await page.getByRole("link", { name: "REJECTED_BY_CARRIER" }).waitFor();
+  await tryAgain(page, page.getByRole("link", { name: "REJECTED_BY_CARRIER" }));
   await panel(page, "Delivery errors").getByText("ask the carrier if it is unclear").waitFor();
 });
 

@@ -135,6 +135,7 @@ test("a delivery is replayed with the same id and bytes and a valid signature, a
   const { page } = tab;
   const mine = () => receiver.received.filter(({ path }) => path === "/200");
   await rows(page).nth(1).waitFor();
+  await eventually("both came", () => Promise.resolve(mine().length === 2));
 
   await page.getByRole("link", { name: /message\.sent/ }).click();
   const first = dialog(page).getByRole("region", { name: "Attempt 1", exact: true });
@@ -595,8 +596,7 @@ test("pages of the list show every delivery once; late ones show placeholders, f
   } finally {
     await site.db.query(sql`alter table webhook_attempts_away rename to webhook_attempts`);
   }
-  await tryAgain(page);
-  await rows(page).first().waitFor();
+  await tryAgain(page, rows(page).first());
 });
 
 test("the secret is audited when revealed and hides itself; a repeated Rotate is done once, both secrets verify, a second one within the overlap needs confirming, and dropping leaves the new one", async () => {
