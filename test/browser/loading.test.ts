@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Page } from "playwright-core";
 import { NO_PAGE, siteOfFile } from "../support/site.ts";
+import { until } from "../support/until.ts";
 
 const { site, account, ada } = await siteOfFile({ isOperator: true });
 await site.person("Bob Babbage", [[account, "viewer"]]);
@@ -107,12 +108,14 @@ test("a script missing since an upgrade reloads the site once, then says so unti
 
   await page.getByRole("link", { name: "Credits", exact: true }).click();
   await page.getByText("This part of the dashboard could not be loaded.").waitFor();
+  await until("the site has loaded anew", () => loads.length === 1);
   await page.goto(`${site.url}/keys`);
   await page.getByRole("button", { name: "Create key" }).first().click();
   await page.getByText("This part of the dashboard could not be loaded.").waitFor();
   await page.unrouteAll();
   await page.getByRole("button", { name: "Try again" }).click();
   await page.getByRole("dialog").waitFor();
+  await until("the last load is over", () => loads.length >= 4);
 
   assert.deepEqual(loads, ["/credits", "/keys", "/keys", "/keys"]);
 });
