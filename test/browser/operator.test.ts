@@ -3,10 +3,11 @@ import { after, before, test } from "node:test";
 import type { Locator, Page } from "playwright-core";
 import { startSmsc } from "#carriers";
 import { setPrice } from "#messages";
-import { sql } from "#platform";
+import { sql, systemClock } from "#platform";
+import { untilHeldBack } from "#sending";
 import type { Smsc } from "../../server/carriers/smsc.ts";
 import { callPosthorn } from "../support/cli.ts";
-import { eventually } from "../support/eventually.ts";
+import { eventually, LIMIT_MS } from "../support/eventually.ts";
 import { whileLate, withoutColumn } from "../support/faults.ts";
 import { sendUnanswered } from "../support/lost-answer.ts";
 import { makeCarrier } from "../support/make-carrier.ts";
@@ -195,8 +196,8 @@ test("a carrier is added by the command shown, bound, paused, changed, lost and 
   const acme = card(page, "acme");
   await acme.getByText("transceiver: Bound").waitFor();
   const beside = card(page, "simulator").getByRole("button", { name: "Pause" });
-  const standing = await beside.boundingBox();
   await acme.getByText(/^changed .*, enquire_link answered /).waitFor();
+  const standing = await beside.boundingBox();
   await acme.getByRole("button", { name: "Test bind" }).click();
   await acme
     .getByRole("status")
@@ -260,9 +261,8 @@ test("a carrier is added by the command shown, bound, paused, changed, lost and 
   await acme.getByText("Paused").waitFor();
   const before = smsc.submitCount();
   const key = await site.key(account);
-  // Due in a moment: by then the sender has heard of the pause too.
-  const soon = new Date(Date.now() + 4_000).toISOString();
-  await send(key, "33612345678", { sendAt: soon });
+  assert.equal(await countNotHeldBack("acme"), 0);
+  await send(key, "33612345678");
   for (let later = 0; later < 2; later += 1)
     await send(key, "447700900123", { sendAt: new Date(Date.now() + 3_600_000).toISOString() });
   await acme.getByText("1", { exact: true }).waitFor();
@@ -307,6 +307,13 @@ test("a carrier is added by the command shown, bound, paused, changed, lost and 
   await acme.getByText("transceiver: Bound").waitFor();
   await acme.getByText(/^Since start: .*\d\sreconnect/).waitFor();
 });
+
+/** How many senders have not heard of a pause, after a long time. */
+async function countNotHeldBack(name: string): Promise<number> {
+  const [carrier] = await site.db.query<{ id: string }>(sql`
+    select carrier_id as id from carriers where name = ${name}`);
+  return untilHeldBack(site.db, carrier?.id ?? "", { clock: systemClock, limitMs: LIMIT_MS });
+}
 
 async function send(
   key: string,
