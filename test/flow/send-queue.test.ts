@@ -36,6 +36,7 @@ test("a message not submitted within its validity is FAILED as EXPIRED and refun
 test("a message refused again and again is EXPIRED when its validity ends, and not before", async () => {
   await using world = await startSending({ smscs: [{ answer: { status: 0x08 } }] });
   const { messageId } = await world.send(TO);
+  await world.smscs[0]?.submitArrived();
   const expiresAt = new Date(systemClock.now().getTime() + 3_000);
   await world.api.db.query(sql`update send_queue set expires_at = ${expiresAt}`);
   await world.api.db.query(sql`update messages set expires_at = ${expiresAt}`);
@@ -76,6 +77,7 @@ test("once every node reports a carrier as held back, nothing more is submitted,
     untilHeldBack(db, carrier?.carrier_id ?? "", { clock: systemClock, limitMs });
   await world.api.post("/v1/messages/batch", { messages: Array.from({ length: 500 }, () => TO) });
   const beforePause = await heldBack(0);
+  await world.smscs[0]?.submitArrived();
 
   await pause(world, true);
   const missing = await heldBack(30_000);
