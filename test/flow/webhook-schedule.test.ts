@@ -13,15 +13,15 @@ const HOSTS = sql`array(select host_key from webhook_deliveries)`;
 test("a delivery that always fails is tried 7 times on the schedule, then ends exhausted and stays listed", async () => {
   await using receiver = await startReceiver(() => 503);
   await using world = await webhookWorld();
-  world.worker();
   const [messageId] = (await world.sent(1, { url: receiver.url })) as [string];
+  /** Stops before the next attempt, which on a busy machine may be due before the wait is read. */
+  const attempt = async (nth: number) => {
+    await using _worker = world.worker();
+    await receiver.arrived(nth);
+  };
 
   for (const [position, planned] of SECONDS.entries()) {
-    await receiver.arrived(position + 1);
-    await world.until(
-      `attempt ${position + 1} is recorded`,
-      sql`select step = ${position + 1} as holds from webhook_deliveries`,
-    );
+    await attempt(position + 1);
     // Recording takes time: the wait started with the attempt's end, and part of it is over.
     const [row] = await world.db.query<{ whole: number; left: number }>(sql`
       select extract(epoch from next_at - (select max(at) from webhook_attempts))::float8 as whole,
@@ -31,6 +31,7 @@ test("a delivery that always fails is tried 7 times on the schedule, then ends e
     assert.ok(whole > planned * 0.79 && left < planned * 1.21, `${left}–${whole} for ${planned}`);
     await world.hurry(1);
   }
+  await attempt(SECONDS.length + 1);
   await world.left(0);
 
   const attempts = await world.attempts();
