@@ -34,7 +34,7 @@ export async function testDatabase(options: Options = {}): Promise<TestDatabase>
   await admin.query(`create database ${name} template ${source} strategy file_copy`);
   const url = `${withDatabase(server, name)}?connect_timeout=${PATIENCE_MS / 1_000}`;
   const db = openDatabase({
-    url,
+    url: patient(url),
     log: silentLog,
     maxConnections: options.maxConnections ?? 5,
     statementTimeoutMs: PATIENCE_MS,
@@ -47,6 +47,14 @@ export async function testDatabase(options: Options = {}): Promise<TestDatabase>
       await admin.query(`drop database ${name} with (force)`);
     },
   };
+}
+
+/**
+ * The address of a test's database, for sessions that wait for a lock until the test releases it. A
+ * service gives up after two seconds, which a busy machine may need before the test goes on.
+ */
+export function patient(url: string): string {
+  return `${url}&lock_timeout=${PATIENCE_MS}&idle_in_transaction_session_timeout=${PATIENCE_MS}`;
 }
 
 /** Arbitrary; test processes that need the template wait here for the one that makes it. */
