@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { sql } from "#platform";
 import { consoleOfFile } from "../support/console.ts";
+import { sameDay } from "../support/same-day.ts";
 
 type Entry = {
   kind: string;
@@ -14,6 +15,7 @@ type Entry = {
 const shared = consoleOfFile();
 
 test("balance, last row, sum of the ledger and the API agree, and a month's CSV sums to its change", async () => {
+  await sameDay();
   const console = await shared.another();
   const operator = await console.member("owner", { isOperator: true });
   // Another account: none of its entries may show up in this one.

@@ -5,6 +5,7 @@ import { consoleOperations, operations } from "#contract";
 import { bookCredits } from "#credits";
 import { sql, systemClock } from "#platform";
 import { tryAgain, whileLate } from "../support/faults.ts";
+import { sameDay } from "../support/same-day.ts";
 import { siteOfFile } from "../support/site.ts";
 
 const { site, account, ada } = await siteOfFile({ credits: 102 });
@@ -108,6 +109,7 @@ test("used-up credits are given no forecast", async () => {
 });
 
 test("a send shows its charge and a failed one its refund; balance, last row, sum, CSV and API agree", async () => {
+  await sameDay("Europe/Paris");
   await using tab = await site.signedIn(ada, "/credits");
   const { page } = tab;
   await page.getByRole("link", { name: "102 credits", exact: true }).waitFor();
