@@ -69,8 +69,9 @@ export async function openStream(
     },
     status: answer.status,
     async [Symbol.asyncDispose]() {
+      // Frees what arrived and nobody read: until then, a stream in between would never end.
+      await reader?.cancel().catch(() => undefined);
       stopping.abort();
-      await reader?.closed.catch(() => undefined);
     },
   };
 }
