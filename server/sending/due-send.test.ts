@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
-import { type Clock, newId, sql, systemClock } from "#platform";
+import { type Clock, newId, openDatabase, silentLog, sql, systemClock } from "#platform";
 import { startApi } from "../../test/support/api.ts";
+import { held } from "../../test/support/locks.ts";
 import { claimDueSends, renewDue } from "./due-send.ts";
 
 const api = await startApi();
@@ -33,15 +34,18 @@ test("a claim is still held even if the database says only half a minute later w
       resolve();
     },
   };
+  // Unlike the test's own sessions, it gives up waiting for a lock.
+  const impatient = openDatabase({ url: db.url, log: silentLog, maxConnections: 2 });
 
-  const { claiming } = await db.transaction(async (tx) => {
+  const { claiming } = await held(db, async (tx) => {
     await tx.query(sql`lock table messages in access exclusive mode`);
-    const asked = claimDueSends(db, wishFor(queued?.carrier_id), { clock });
+    const asked = claimDueSends(impatient, wishFor(queued?.carrier_id), { clock });
     await timedOut;
     return { claiming: asked };
   });
 
   const [due] = (await claiming).due;
+  await impatient.close();
   assert.ok((due?.leasedAtMs ?? 0) >= systemClock.leaseMs() + 29_000, "its lease is a new one");
 });
 

@@ -170,10 +170,7 @@ async function killAmidRecording(
   await held(world.db, async (tx) => {
     await tx.query(sql`lock table webhook_attempts in share mode`);
     receiver.release(200);
-    await world.until(
-      "the recording waits",
-      sql`select count(*) > 0 as holds from (${WAITING}) w`,
-    );
+    await world.until("the recording waits", sql`select count(*) > 0 as holds from (${WAITING}) w`);
     first.kill("SIGKILL");
     if (afterwards === "committed") return;
     await first.exited;
