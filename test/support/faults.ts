@@ -58,7 +58,9 @@ export async function withoutColumn(
 export async function tryAgain(page: Page, wanted: Locator): Promise<void> {
   const button = page.getByRole("button", { name: "Try again" });
   while (!(await wanted.isVisible())) {
-    await button.evaluateAll("(buttons) => buttons.forEach((button) => button.click())");
+    await button.evaluateAll((buttons) =>
+      buttons.forEach((each) => "click" in each && each.click()),
+    );
     await button.or(wanted).first().waitFor();
   }
 }
