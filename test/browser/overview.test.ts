@@ -392,8 +392,7 @@ test("next steps that cannot be read say so", async () => {
   await page.getByRole("alert").waitFor();
 
   await page.unroute("**/progress");
-  await tryAgain(page);
-  await page.getByRole("region", { name: "Your first message" }).waitFor();
+  await tryAgain(page, page.getByRole("region", { name: "Your first message" }));
 });
 
 test("on the way back by keyboard the header covers nothing that has the focus, and no two buttons have one name", async () => {
