@@ -1,7 +1,5 @@
-import { hasVisible } from "#platform";
+import { hasVisible, TURNS_TEXT } from "#platform";
 
-/** These reverse the text that follows, even beyond the name: in a list, in a dialog's title. */
-const TURNS_TEXT = /[\u202A-\u202E\u2066-\u2069]/;
 const CONTROLS = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u;
 const MAX_LENGTH = 60;
 

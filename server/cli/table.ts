@@ -1,3 +1,5 @@
+import { tameText } from "#platform";
+
 /** Aligned columns for people; programs get JSON. */
 export function table(columns: readonly string[], rows: readonly (readonly unknown[])[]): string {
   if (rows.length === 0) return "None.";
@@ -25,8 +27,7 @@ function cell(value: unknown): string {
   if (value instanceof Date) return value.toISOString();
   if (Array.isArray(value)) return value.map(cell).join(", ");
   const text = typeof value === "string" ? value : JSON.stringify(value);
-  // Text from other parties must not control the terminal.
-  return text.replaceAll(/[\p{Cc}\u202A-\u202E\u2066-\u2069]/gu, "\uFFFD");
+  return tameText(text).replaceAll("\n", "\uFFFD");
 }
 
 function width(text: string): number {

@@ -1,6 +1,6 @@
 import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
-import { tameJson } from "#platform";
+import { tameJson, tameText } from "#platform";
 import { CommandFailure } from "./command.ts";
 
 /** Where a command reads and writes. */
@@ -33,11 +33,7 @@ export function terminalOn(streams: Streams, wantsJson: boolean): Terminal {
     isJson: wantsJson || output.isTTY !== true,
     print,
     printJson: (value) => print(plainJson(value)),
-    // Text from other parties, such as a carrier, must not control the terminal.
-    say: (text) =>
-      void errors.write(
-        `${text.replaceAll(/[^\P{Cc}\n]|[\u202A-\u202E\u2066-\u2069]/gu, "\uFFFD")}\n`,
-      ),
+    say: (text) => void errors.write(`${tameText(text)}\n`),
     async readSecret() {
       if (!input.isTTY) return readText(input);
       errors.write("Type it, then press Enter (it is not shown): ");

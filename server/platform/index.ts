@@ -48,9 +48,9 @@ export {
   severityOf,
   violates,
 } from "./unavailable.ts";
+export { tameJson, tameText, TURNS_TEXT } from "./tame.ts";
 export { oneOf, text, wholeNumber } from "./text-values.ts";
 export { hasVisible } from "./visible.ts";
-export { tameJson } from "./tame-json.ts";
 export { tellCommits } from "./tell-commits.ts";
 export { takeTurns, type Turns } from "./turns.ts";
 export { within } from "./within.ts";

@@ -1,5 +1,5 @@
 import { type DestinationStream, pino } from "pino";
-import { tameJson } from "./tame-json.ts";
+import { tameJson } from "./tame.ts";
 import { DatabaseUnavailable } from "./unavailable.ts";
 
 type Write = (fields: object, sentence: string) => void;
