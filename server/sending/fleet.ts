@@ -52,7 +52,7 @@ type Deps = {
 const REFRESH_MS = 1_000;
 const RENEW_MS = 7_000;
 const REPORT_MS = 2_000;
-const GIVEN_UP_PAGE = 1_000;
+const GIVEN_UP_PAGE = 5_000;
 
 /** All carriers of this node. Follows changes in the tables without a restart. */
 export function carrierFleet(deps: Deps) {

@@ -36,6 +36,24 @@ test("an unmatched receipt is kept as long as its carrier says, and for 7 days i
   );
 });
 
+test("of more unmatched receipts than may be kept, the oldest are given up", async () => {
+  await using db = await testDatabase();
+  const parked = Array.from({ length: 5 }, (_, n) => newIdOf(systemClock.now(), n));
+  await db.query(sql`
+    insert into parked_receipts (parked_id, carrier_id, match_ids, receipt, at)
+    select p.parked_id, gen_random_uuid(), '{x}', '{}', now() from unnest(${parked}::uuid[]) as p (parked_id)`);
+
+  const givenUp = [await giveUpParked(db, [], 10, 3), await giveUpParked(db, [], 10, 3)];
+
+  assert.deepEqual(givenUp, [2, 0]);
+  const left = await db.query<{ parked_id: string }>(sql`
+    select parked_id from parked_receipts order by parked_id`);
+  assert.deepEqual(
+    left.map(({ parked_id }) => parked_id),
+    parked.slice(2),
+  );
+});
+
 test("parked receipts are taken up in the order they came, even within one millisecond", async () => {
   await using db = await testDatabase();
   const carrierId = newId(systemClock.now().getTime());
