@@ -96,6 +96,16 @@ test("a carrier counts as up elsewhere only while another node, not this one, re
   assert.deepEqual(await carriersUpElsewhere(db, other), new Set());
 });
 
+test("a removed carrier is not waited for, even if another node reported just now that it takes messages", async () => {
+  const world = await makeWorld();
+  world.upElsewhere.add(first);
+  const messageId = await world.queue();
+  await db.query(sql`update carriers set removed_at = now() where carrier_id = ${first}`);
+
+  assert.equal(await world.carrierAfterPass(messageId), next);
+  await db.query(sql`update carriers set removed_at = null where carrier_id = ${first}`);
+});
+
 test("a message that its carrier may have stays with it, while its neighbour goes on", async () => {
   const world = await makeWorld();
   const { clock, carrierAfterPass } = world;

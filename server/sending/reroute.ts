@@ -53,27 +53,30 @@ export function rerouting(db: Database, options: RerouteOptions): () => Promise<
       if (ms > passedMs) missedMs.set(carrierId, ms - passedMs);
       else missedMs.delete(carrierId);
     }
+    const removed = await findRemoved(db, away);
     const isUp = (carrierId: string) =>
       options.isUp(carrierId) || (elsewhere.has(carrierId) && !options.isPaused(carrierId));
-    for (const from of away.difference(elsewhere)) {
+    for (const from of away) {
+      const isRemoved = removed.has(from);
+      if (elsewhere.has(from) && !isRemoved) continue;
       const before = missedMs.get(from);
       const ms = before === undefined ? 0 : Math.min(PATIENCE_MS, before + passedMs);
       missedMs.set(from, ms);
       // A message's own wait does not count: it may be for its turn, and the carrier soon be back.
-      if (ms < PATIENCE_MS) continue;
-      const place = { from, after: reached.get(from) };
+      if (ms < PATIENCE_MS && !isRemoved) continue;
+      const place = { from, isRemoved, after: reached.get(from) };
       reached.set(from, await reroutePages(db, { ...options, isUp }, place));
     }
   };
 }
 
-type Place = { from: string; after: Stranded | undefined };
+type Place = { from: string; isRemoved: boolean; after: Stranded | undefined };
 
 /** Returns where the next pass goes on; undefined after the last page. */
 async function reroutePages(
   db: Database,
   options: RerouteOptions,
-  { from, after }: Place,
+  { from, isRemoved, after }: Place,
 ): Promise<Stranded | undefined> {
   let last = after;
   for (let page = 0; page < PAGES_PER_PASS; page += 1) {
@@ -87,6 +90,7 @@ async function reroutePages(
     if (lost.length > 0) await options.noteLost(lost);
     await rerouteFrom(db, options, {
       from,
+      isRemoved,
       stranded: stranded.filter(({ is_lost }) => !is_lost),
     });
     if (stranded.length < REROUTE_PAGE) return undefined;
@@ -98,7 +102,7 @@ async function reroutePages(
 async function rerouteFrom(
   db: Database,
   { isUp, routing, endBegun }: RerouteOptions,
-  { from, stranded }: { from: string; stranded: Stranded[] },
+  { from, isRemoved, stranded }: { from: string; isRemoved: boolean; stranded: Stranded[] },
 ): Promise<void> {
   const { carriersFor } = await routing();
   // Asked once a page: for a carrier with many binds it takes longer than moving a message.
@@ -124,13 +128,18 @@ async function rerouteFrom(
   });
   if (moves.length > 0) await reassign(db, moves);
   const begun = again.filter(({ message_id }) => known.get(message_id)?.isBegun);
-  if (begun.length > 0 && (await isRemoved(db, from))) await endBegun(begun);
+  if (isRemoved && begun.length > 0) await endBegun(begun);
 }
 
-async function isRemoved(db: Database, carrierId: string): Promise<boolean> {
-  const removed = await db.query(sql`
-    select from carriers where carrier_id = ${carrierId} and removed_at is not null`);
-  return removed.length > 0;
+/** Those that never come back. Other nodes' reports on them may still be fresh. */
+async function findRemoved(
+  db: Database,
+  carrierIds: ReadonlySet<string>,
+): Promise<ReadonlySet<string>> {
+  if (carrierIds.size === 0) return carrierIds;
+  const rows = await db.query<{ carrier_id: string }>(sql`
+    select carrier_id from carriers where carrier_id = any (${[...carrierIds]}::uuid[]) and removed_at is not null`);
+  return new Set(rows.map(({ carrier_id }) => carrier_id));
 }
 
 type Known = {
