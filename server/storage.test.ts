@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { migrate, openDatabase, rawSql, silentLog, sql, systemClock } from "#platform";
+import { limitedRole } from "../test/support/limited-role.ts";
 import { testDatabase } from "../test/support/postgres.ts";
 import { readConfig } from "./config.ts";
 import { openStorage } from "./storage.ts";
@@ -60,6 +61,15 @@ test("settings of a role or a database do not change what our sessions rely on",
     isolation: "read committed",
     length: 3,
   });
+});
+
+test("a server without a free connection is said to be full, not to have another address or password", async () => {
+  await using db = await testDatabase({ isEmpty: true });
+  await using role = await limitedRole(db);
+  await role.allow(0);
+  const full = /too busy or full: too many connections for role.*max_connections/;
+
+  await assert.rejects(open(role.url), full);
 });
 
 test("a role that may not create tables is told who must own the database", async () => {

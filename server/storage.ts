@@ -3,9 +3,11 @@ import {
   checkSurroundings,
   type Clock,
   connectToPrimary,
+  DatabaseUnavailable,
   DataDirInUse,
   type DataDirLock,
   findRunningPostgres,
+  isOverstrained,
   lockDataDir,
   type Log,
   messageOf,
@@ -155,8 +157,11 @@ async function external(url: string): Promise<Storage> {
     return { url, isEmbedded: false, stop: () => Promise.resolve() };
   } catch (error) {
     if (error instanceof Unfit) throw error;
+    const reason = messageOf(error).replace(/\.$/, "");
     throw new Unfit(
-      `The database at DATABASE_URL cannot be reached: ${messageOf(error).replace(/\.$/, "")}. Check host, port, user, password and name.`,
+      error instanceof DatabaseUnavailable && isOverstrained(error)
+        ? `The database at DATABASE_URL is too busy or full: ${reason}. Try again, or give it more: max_connections, memory, disk.`
+        : `The database at DATABASE_URL cannot be reached: ${reason}. Check host, port, user, password and name.`,
     );
   } finally {
     await client?.end().catch(() => undefined);

@@ -33,7 +33,7 @@ const LOCKED_OUT = new Set(["40P01", "55P03"]);
 const ROLLED_BACK = LOCKED_OUT.union(new Set(["57014"]));
 
 /** Includes a full disk, no memory, an I/O error. */
-const OVERSTRAINED = ROLLED_BACK.union(new Set(["53100", "53200", "58030"]));
+const OVERSTRAINED = ROLLED_BACK.union(FULL).union(new Set(["53100", "53200", "58030"]));
 
 /** The connection is gone, or the server is out of disk, memory, descriptors or connections. */
 const UNAVAILABLE_CLASSES = new Set(["08", "53"]);
@@ -94,7 +94,7 @@ export function isRolledBack(unavailable: DatabaseUnavailable): boolean {
   return hasState(unavailable, ROLLED_BACK);
 }
 
-/** The server is up but failed: it waited or worked for too long, or lacks disk or memory. */
+/** The server is up but failed: it waited or worked too long, or lacks connections, disk or memory. */
 export function isOverstrained(unavailable: DatabaseUnavailable): boolean {
   return hasState(unavailable, OVERSTRAINED);
 }
