@@ -61,6 +61,12 @@ async function lockAfterCommands(
 async function runEmbedded(lock: DataDirLock, deps: { clock: Clock; log: Log }): Promise<Storage> {
   try {
     const postgres = await superviseEmbeddedPostgres({ lock, ...deps });
+    if (await isPasswordWrong(postgres.url)) {
+      await postgres.stop();
+      throw new Unfit(
+        `The password in ${lock.dataDir}/postgresql.password is not that of the database beside it. Restore it, or delete the file: the next start makes another.`,
+      );
+    }
     return {
       url: postgres.url,
       isEmbedded: true,
@@ -74,6 +80,8 @@ async function runEmbedded(lock: DataDirLock, deps: { clock: Clock; log: Log }):
     throw error;
   }
 }
+
+const INVALID_PASSWORD = "28P01";
 
 /** A service that is just starting or stopping holds the folder without a PostgreSQL to join. */
 const JOIN_LIMIT_MS = 15_000;
@@ -143,6 +151,14 @@ async function stopAfterOthers(url: string, stop: () => Promise<void>): Promise<
 function bystander(url: string): Client {
   const client = new Client({ connectionString: url, connectionTimeoutMillis: 2_000 });
   return client.on("error", () => undefined);
+}
+
+/** The file was changed, or is another installation's. Any other failure is left to the pools, which try again. */
+async function isPasswordWrong(url: string): Promise<boolean> {
+  const client = bystander(url);
+  const refused = await client.connect().catch((error: { code?: string }) => error.code);
+  await leave(client);
+  return refused === INVALID_PASSWORD;
 }
 
 async function leave(client: Client): Promise<void> {

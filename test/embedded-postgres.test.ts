@@ -94,13 +94,18 @@ test("a start cut short while creating the cluster does not affect the next, and
   );
 });
 
-test("a lost password is replaced, and the data is still there", async () => {
-  await rm(join(made.path, "postgresql.password"));
+for (const [how, lose] of [
+  ["a lost password", (path: string) => rm(path)],
+  ["an emptied password", (path: string) => writeFile(path, "")],
+] as const) {
+  test(`${how} is replaced, and the data is still there`, async () => {
+    await lose(join(made.path, "postgresql.password"));
 
-  await using postgres = await made.start();
+    await using postgres = await made.start();
 
-  assert.deepEqual(await ask(postgres.url, "select value from kept"), [{ value: 42 }]);
-});
+    assert.deepEqual(await ask(postgres.url, "select value from kept"), [{ value: 42 }]);
+  });
+}
 
 test("a folder with spaces and a path of 400 letters works", async () => {
   const within = join("with a space", "l".repeat(180), "o".repeat(180));

@@ -120,6 +120,25 @@ test("a data folder that is a file is called that, by a command as by the servic
   }
 });
 
+test("a password that is not the embedded database's is named with its file, and a new one made once that is gone", async () => {
+  const file = join(environment["DATA_DIR"] ?? "", "postgresql.password");
+  await writeFile(file, "of-another-installation\n");
+  for (const command of [["account", "list"], ["start"]]) {
+    const { code, stderr } = await runPosthorn(command, { environment });
+    assert.equal(code, 1);
+    assert.match(
+      stderr,
+      /^The password in .*postgresql\.password is not .*\. Restore it, or delete/,
+    );
+  }
+
+  await rm(file);
+  const { data } = await json<{ data: { name: string }[] }>`account list`;
+
+  assert.partialDeepStrictEqual(data, [{ name: "Acme" }]);
+  assert.equal(await isPostgresRunning(), false);
+});
+
 test("listen without a service says that none is running", async () => {
   const { code, stderr } = await runPosthorn(words`listen --account ${accountId}`, { environment });
 

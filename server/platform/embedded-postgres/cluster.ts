@@ -59,7 +59,7 @@ export async function findPassword(paths: Paths): Promise<string | undefined> {
       `${paths.password} cannot be read (${error.code}). Run this as the user that runs Posthorn.`,
     );
   });
-  return text?.trim();
+  return text?.trim() || undefined;
 }
 
 /** Written aside and renamed, so that a crash never leaves an empty password. */
