@@ -884,7 +884,10 @@ test("doctor accepts a carrier's TLS key, and says how to correct a wrong settin
   assert.equal(right?.state, "ok");
   assert.equal(wrong?.state, "fault");
   assert.match(wrong.message, /^Its settings are wrong: window [^;]*\.$/);
-  assert.equal(wrong.fix, "Correct that: npx posthorn carrier set sealed");
+  assert.equal(
+    wrong.fix,
+    "Correct that: npx posthorn carrier set sealed … (npx posthorn carrier set --help lists the options)",
+  );
   assert.equal(corrected?.state, "ok");
 });
 

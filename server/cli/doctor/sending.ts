@@ -33,8 +33,7 @@ export async function checkCarriers(
   return carriers.map((carrier) => {
     const name = `carrier ${carrier.name}`;
     const wrong = whatIsWrong(carrier, secrets);
-    if (wrong !== undefined)
-      return fault(name, wrong, `Correct that: npx posthorn carrier set ${quoted(carrier.name)}`);
+    if (wrong !== undefined) return fault(name, wrong, `Correct that: ${change(carrier)}`);
     return judgeState(name, carrier, states.get(carrier.carrier_id));
   });
 }
@@ -46,12 +45,17 @@ function whatIsWrong(carrier: CarrierRow, secrets: SecretBox | undefined): strin
   return opened.outcome === "wrong" ? opened.sentence : undefined;
 }
 
-function judgeState(name: string, { name: own }: CarrierRow, seen: SeenCarrier | undefined): Check {
+function change({ name }: CarrierRow): string {
+  return `npx posthorn carrier set ${quoted(name)} … (npx posthorn carrier set --help lists the options)`;
+}
+
+function judgeState(name: string, carrier: CarrierRow, seen: SeenCarrier | undefined): Check {
+  const own = carrier.name;
   const { state = "unknown", problems = [] } = seen ?? {};
   const why = problems.length > 0 ? `: ${problems.join("; ")}` : "";
   const test =
     problems.length > 0
-      ? `Fix that, or correct the carrier: npx posthorn carrier set ${quoted(own)}`
+      ? `Fix that, or correct the carrier: ${change(carrier)}`
       : `See what it answers: npx posthorn carrier test ${quoted(own)}`;
   switch (state) {
     case "up":
