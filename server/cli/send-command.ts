@@ -1,5 +1,5 @@
 import type { NewMessage } from "#contract";
-import { type MessageRow, present } from "#messages";
+import { isIdempotencyKey, type MessageRow, present } from "#messages";
 import { DatabaseUnavailable } from "#platform";
 import { accountOption, requireAccount } from "./accounts.ts";
 import { command, CommandFailure, WrongCall } from "./command.ts";
@@ -34,7 +34,7 @@ const send = command({
     ),
     idempotencyKey: optional(
       "KEY",
-      text,
+      idempotencyKey,
       "Repeating the command with the same key sends only once; --send-at must then be an ISO time.",
     ),
     watch: flag(
@@ -83,6 +83,11 @@ type Fields = { text: string } & { [Name in keyof NewMessage]?: NewMessage[Name]
 function given(fields: Fields): Omit<NewMessage, "recipient"> {
   const entries = Object.entries(fields).filter(([, value]) => value !== undefined);
   return Object.fromEntries(entries) as Omit<NewMessage, "recipient">;
+}
+
+function idempotencyKey(value: string): string {
+  if (!isIdempotencyKey(value)) throw new Error("must have 1 to 255 printable ASCII characters.");
+  return value;
 }
 
 function stringMap(value: string): Record<string, string> {

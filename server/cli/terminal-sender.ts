@@ -80,5 +80,6 @@ function fixOf(code: ErrorCode, accountId: string): string {
     return `Add some with: npx posthorn credits add --account ${accountId} --amount N --note TEXT`;
   if (code === "RECIPIENT_NOT_SERVED")
     return "Set a route with: npx posthorn route set PREFIX CARRIER";
+  if (code === "PRICE_ABOVE_LIMIT") return "Shorten the text, or raise --max-credits.";
   return errors[code].fix.replaceAll("`", "");
 }

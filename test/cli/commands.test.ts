@@ -619,6 +619,21 @@ test("a scheduled message takes a time or a duration from now", async () => {
   assert.match(wrong.stderr, /^--send-at must be a time such as .* or a duration such as 90d/);
 });
 
+test("an idempotency key that the API would refuse is a usage error that names the option", async () => {
+  const { accountId } = await json<Account>`account create --name Keyed --credits 1`;
+
+  for (const key of ["ü", "a".repeat(256)]) {
+    const refused = await run`
+      send --account ${accountId} --to 4915112345678 --text Hello --idempotency-key ${key}`;
+
+    assert.equal(refused.code, 2);
+    assert.match(
+      refused.stderr,
+      /^--idempotency-key must have 1 to 255 printable ASCII characters/,
+    );
+  }
+});
+
 test("with --idempotency-key, --send-at must be a time: a duration would differ on each retry", async () => {
   const { accountId } = await json<Account>`account create --name Repeats --credits 2`;
 
