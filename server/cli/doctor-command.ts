@@ -1,5 +1,5 @@
 import { hasKeyProof } from "#accounts";
-import { type Clock, messageOf, type SecretBox } from "#platform";
+import { checkSurroundings, type Clock, messageOf, type SecretBox } from "#platform";
 import { listNodes } from "#sending";
 import { command, type Context, type Installation, type Settings } from "./command.ts";
 import { attempt, type Check, fault, ok, warning } from "./doctor/check.ts";
@@ -57,8 +57,10 @@ function readSettings({ program }: Context): Settings | Check {
 
 /** Examining must change nothing: if there is no database yet, do not create one. */
 async function examineDatabase(context: Context, settings: Settings): Promise<Check[]> {
-  if (!settings.databaseUrl && !(await hasCluster(settings)))
+  if (!settings.databaseUrl && !(await hasCluster(settings))) {
+    await checkSurroundings(settings.dataDir);
     return [ok("database", `None yet: the first start makes it in ${settings.dataDir}.`)];
+  }
   const installation = await context.installation("unchecked");
   const { db } = installation;
   const migrations = await installation.compareMigrations();

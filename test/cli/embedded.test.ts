@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
-import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -48,6 +48,19 @@ test("doctor creates nothing in an absent data folder", async () => {
 
   assert.match(data.find(({ name }) => name === "database")?.message ?? "", /^None yet/);
   await assert.rejects(stat(nothing), { code: "ENOENT" });
+});
+
+test("doctor says of a folder that the first start would refuse what to do about it", async () => {
+  const taken = join(folder, "taken");
+  await mkdir(join(taken, "postgresql", "of-somebody-else"), { recursive: true });
+  const { stdout } = await runPosthorn(["doctor"], {
+    environment: { ...environment, DATA_DIR: taken },
+  });
+
+  const { data } = JSON.parse(stdout) as { data: Record<"name" | "state" | "message", string>[] };
+  const found = data.find(({ name }) => name === "database");
+  assert.equal(found?.state, "fault");
+  assert.match(found.message, /is no data folder of PostgreSQL\. Move it away/);
 });
 
 test("without a service, a command starts the database for itself and leaves no process", async () => {
