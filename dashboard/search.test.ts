@@ -59,6 +59,7 @@ test("after sign-in only paths of our own are followed", () => {
     "//elsewhere.example",
     "/\\elsewhere.example",
     "/\t/elsewhere.example",
+    "/.//elsewhere.example",
     "javascript:alert(1)",
     "messages",
     undefined,

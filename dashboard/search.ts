@@ -73,7 +73,8 @@ export function readNext(value: unknown): string | undefined {
   if (typeof value !== "string" || !value.startsWith("/") || value.length > 2_000) return undefined;
   const base = "http://own.invalid";
   const url = URL.parse(value, base);
-  const isOwn = url !== null && url.origin === base && !value.startsWith("//");
+  // Its path may start with `//` only after dots are resolved, and would then name another host.
+  const isOwn = url !== null && url.origin === base && !url.pathname.startsWith("//");
   return isOwn && !value.includes("\\") ? `${url.pathname}${url.search}` : undefined;
 }
 
