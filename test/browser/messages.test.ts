@@ -478,6 +478,36 @@ test("a text is shown in the direction of its script, in the list and on its pag
   assert.equal(await direction(), "rtl");
 });
 
+test("a text piled high with accents stays in its box", async () => {
+  await using tab = await site.signedIn(ada, NO_PAGE);
+  const { page } = tab;
+  const above = async (text: string) => {
+    const { messageId } = await send("4915112345678", text);
+    await tab.go(`/messages/${messageId}`);
+    await page.locator("main").getByText(messageId).waitFor();
+    return page.getByRole("heading", { name: "Text", exact: true }).screenshot();
+  };
+  await page.goto(`${site.url}/messages`);
+
+  assert.deepEqual(await above(`a${"\u0301".repeat(200)}`), await above("a"));
+});
+
+test("a carrier's message id of any length fits a phone", async () => {
+  const { messageId } = await send("4915112345678", "Hello");
+  await eventually("it is delivered", async () => {
+    const found = await site.db.query(sql`
+      update submissions set carrier_message_id = ${"x".repeat(64)}
+       where message_id = ${messageId} and carrier_message_id is not null returning 1`);
+    return found.length === 1;
+  });
+  await using tab = await site.signedIn(ada, `/messages/${messageId}`, { isPhone: true });
+  await tab.page.getByText("x".repeat(64)).waitFor();
+
+  const width = "[document.documentElement.scrollWidth, document.documentElement.clientWidth]";
+  const [whole, shown] = await tab.page.evaluate<number[]>(width);
+  assert.equal(whole, shown);
+});
+
 test("however many messages arrive, the rows shown are refreshed by one read, and final ones by none", async () => {
   const waiting = { sendAt: new Date(Date.now() + 3_600_000).toISOString() };
   const { messageId } = await send("4915112345678", "Waits", waiting);

@@ -348,6 +348,24 @@ const WIDER_BY = `{
   scrollWidth - clientWidth;
 }`;
 
+test("however long the name of a receiver's header is, its value can be read", async () => {
+  const messageId = await send(receiver.url);
+  await eventually("it was tried", async () => {
+    const headers = JSON.stringify({ [`x-${"long".repeat(50)}`]: "a value" });
+    const tried = await site.db.query(sql`
+      update webhook_attempts set answer = '', answer_headers = ${headers}
+       where message_id = ${messageId} returning 1`);
+    return tried.length > 0;
+  });
+  await using tab = await site.signedIn(ada, `/webhooks?event=message.sent&messageId=${messageId}`);
+  await rows(tab.page).first().getByRole("link").first().click();
+  const value = dialog(tab.page).getByText("a value", { exact: true });
+  await value.waitFor();
+
+  const { height } = (await value.boundingBox()) ?? assert.fail("it is not shown");
+  assert.ok(height < 30, `on one line, not ${height} pixels high`);
+});
+
 test("a receiver has one name in both lists, shown whole, and the table of receivers fits into a small window", async () => {
   const [plain, secure] = ["http://127.0.0.1:4", `127.0.0.1:${tls.port}`];
   await site.db.query(sql`

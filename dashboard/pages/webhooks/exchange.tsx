@@ -87,8 +87,8 @@ function Headers({ headers }: { headers: { name: string; value: string }[] }) {
         <Table.Tbody>
           {headers.map(({ name, value }, index) => (
             <Table.Tr key={`${name} ${index}`}>
-              <Table.Th scope="row" fw={500} className={classes["name"]}>
-                {name}
+              <Table.Th scope="row" fw={500}>
+                <span className={classes["name"]}>{name}</span>
               </Table.Th>
               <Table.Td>
                 <code>{value}</code>
