@@ -142,6 +142,29 @@ test("leaving Compose before the answer comes does not navigate away later", asy
   assert.equal(new URL(page.url()).pathname, "/messages");
 });
 
+test("what is typed in Compose while a message is being sent is not lost", async () => {
+  await using tab = await site.signedIn(ada, "/compose");
+  const { page } = tab;
+  await page.getByLabel("Recipient").fill("4915112345676");
+  await page.getByLabel("Text").fill("First");
+  const answer = Promise.withResolvers<void>();
+  await page.route("**/messages", async (route) => {
+    await answer.promise;
+    await route.continue();
+  });
+  const asked = page.waitForRequest("**/messages");
+
+  await page.getByRole("button", { name: "Send for 1 credit" }).click();
+  await asked;
+  await page.getByLabel("Text").fill("First, and a second");
+  answer.resolve();
+  await page.getByText("DELIVERED to the handset").waitFor();
+  await page.getByRole("link", { name: "Write another" }).click();
+
+  await page.getByLabel("Text").waitFor();
+  assert.equal(await page.getByLabel("Text").inputValue(), "First, and a second");
+});
+
 test("text typed into a filter just before the page is left does not lead back to it", async () => {
   await send("4915112345678", "Hello");
   await using tab = await site.signedIn(ada, "/messages");

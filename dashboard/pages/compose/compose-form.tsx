@@ -35,12 +35,14 @@ export function ComposeForm({ compose, price, onSent }: Props) {
   const denial = useDenial("developer");
   const [idempotencyKey, setIdempotencyKey] = useState(newIdempotencyKey);
   const send = useAction(async (body: NewMessage) => {
+    const typed = JSON.stringify(fields.getValues());
     const sent = await call(
       "POST /console/accounts/{accountId}/messages",
       { params: { accountId }, body },
       { idempotencyKey },
     );
-    forget();
+    // What was changed while the answer was awaited is not sent yet.
+    if (JSON.stringify(fields.getValues()) === typed) forget();
     return sent;
   });
   useFillFrom(compose);
