@@ -184,3 +184,9 @@ export function zoneName(zone: Zone): string {
   const city = zone.split("/").at(-1) ?? zone;
   return `${city.replaceAll("_", " ")} time`;
 }
+
+/** "CEST" or "GMT-4": tells apart two times that read the same, when the clocks go back. */
+export function zoneShortName(iso: string, zone: Zone): string {
+  const parts = formatterOf(zone, "zone", { timeZoneName: "short" }).formatToParts(new Date(iso));
+  return parts.find(({ type }) => type === "timeZoneName")?.value ?? "";
+}

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { countAxis, durationAxis } from "./axis.ts";
+import { bucketFormat, countAxis, durationAxis } from "./axis.ts";
 
 test("the ticks of a count are whole and round, and reach as far as its highest value", () => {
   const cases: [number, number[]][] = [
@@ -27,4 +27,22 @@ test("the ticks of a duration are round, in one unit, and reach as far as its hi
     const { ticks, tickFormatter } = durationAxis(highestMs);
     assert.equal(ticks.map(tickFormatter).join(", "), expected);
   }
+});
+
+test("no two hours have the same label, also on the day the clocks go back", () => {
+  const buckets = [23, 24, 25, 26].map((hour) => ({
+    start: new Date(Date.UTC(2026, 9, 24, hour)).toISOString(),
+  }));
+  const labels = (zone: string) => {
+    const label = bucketFormat(buckets, { bucket: "hour", zone });
+    return buckets.map(({ start }) => label(start));
+  };
+
+  assert.deepEqual(labels("Europe/Paris"), ["01:00", "02:00 CEST", "02:00 CET", "03:00"]);
+  assert.deepEqual(labels("UTC"), [
+    "24 Oct, 23:00",
+    "25 Oct, 00:00",
+    "25 Oct, 01:00",
+    "25 Oct, 02:00",
+  ]);
 });

@@ -1,4 +1,11 @@
-import { formatCompact } from "../../format.ts";
+import {
+  formatCompact,
+  formatMinute,
+  formatMinuteOfDay,
+  formatShortDay,
+  type Zone,
+  zoneShortName,
+} from "../../format.ts";
 
 export type Axis = { ticks: number[]; tickFormatter: (value: number) => string };
 
@@ -33,5 +40,21 @@ export function durationAxis(highestMs: number): Axis {
   return {
     ticks: ticksTo(highestMs, step * ms),
     tickFormatter: (tickMs) => `${tickMs / ms} ${name}`,
+  };
+}
+
+/** The label of a bucket on the axis: only as much as tells it from the others. */
+export function bucketFormat(
+  buckets: { start: string }[],
+  { bucket, zone }: { bucket: string; zone: Zone },
+): (start: string) => string {
+  if (bucket === "day") return (start) => formatShortDay(start, zone);
+  const days = new Set(buckets.map(({ start }) => formatShortDay(start, zone)));
+  const label = days.size > 1 ? formatMinute : formatMinuteOfDay;
+  const starts = Map.groupBy(buckets, ({ start }) => label(start, zone));
+  // An hour comes twice when the clocks go back.
+  return (start) => {
+    const shown = label(start, zone);
+    return (starts.get(shown)?.length ?? 0) > 1 ? `${shown} ${zoneShortName(start, zone)}` : shown;
   };
 }

@@ -1,12 +1,6 @@
 import { Button, Group, Paper, Skeleton, Table, Text, Title } from "@mantine/core";
 import { type ReactNode, useDeferredValue, useState } from "react";
-import {
-  formatMinute,
-  formatMinuteOfDay,
-  formatNumber,
-  formatShortDay,
-  formatTime,
-} from "../../format.ts";
+import { formatNumber, formatTime } from "../../format.ts";
 import { overviewText as text } from "../../text/overview.ts";
 import { words } from "../../text/words.ts";
 import { downloadText } from "../../ui/download.ts";
@@ -152,14 +146,4 @@ function toCsv<Row extends ChartRow>(rows: Row[], columns: Column[]): string {
 
 function fileName(title: string): string {
   return title.toLowerCase().replaceAll(/[^a-z]+/g, "-");
-}
-
-/** The label of a bucket on the axis: only as much as tells it from the others. */
-export function bucketFormat(
-  buckets: { start: string }[],
-  { bucket, zone }: { bucket: string; zone: string },
-): (start: string) => string {
-  if (bucket === "day") return (start) => formatShortDay(start, zone);
-  const days = new Set(buckets.map(({ start }) => formatShortDay(start, zone)));
-  return (start) => (days.size > 1 ? formatMinute(start, zone) : formatMinuteOfDay(start, zone));
 }

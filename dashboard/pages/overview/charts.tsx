@@ -16,8 +16,8 @@ import { useRead } from "../../use-read.ts";
 import { STATUSES } from "../../vocabulary.ts";
 import type { StatsQuery } from "../overview.tsx";
 import classes from "./overview.module.css";
-import { type Axis, countAxis, durationAxis } from "./axis.ts";
-import { bucketFormat, ChartPanel, type ChartRow } from "./chart-panel.tsx";
+import { type Axis, bucketFormat, countAxis, durationAxis } from "./axis.ts";
+import { ChartPanel, type ChartRow } from "./chart-panel.tsx";
 import { Errors, WebhookHealth } from "./panels.tsx";
 
 type Props = { query: StatsQuery; onRange: (range: RangeSearch) => void };
