@@ -29,6 +29,11 @@ test("empty and absent values are left out of the address", () => {
   assert.deepEqual(present({ a: 1, b: undefined }), { a: 1 });
 });
 
+test("an empty value in the address is as if it were not there", () => {
+  assert.deepEqual(parseSearch("?status=&q=&range=7d"), { range: "7d" });
+  assert.deepEqual(parseSearch("?status=&status=SENT"), { status: "SENT" });
+});
+
 test("unknown choices are dropped, and known ones have one order whatever the address has", () => {
   const choices = ["QUEUED", "SENT", "FAILED"] as const;
 

@@ -4,10 +4,14 @@
  */
 export type RawSearch = Record<string, unknown>;
 
-/** `?status=SENT&status=FAILED` is a list, all else is text; nothing is guessed to be a number. */
+/**
+ * `?status=SENT&status=FAILED` is a list, all else is text; nothing is guessed to be a number. Empty
+ * values are left out, as in writing: the router removes only what is written otherwise.
+ */
 export function parseSearch(query: string): Record<string, string | string[]> {
   const found: Record<string, string | string[]> = {};
   for (const [name, value] of new URLSearchParams(query)) {
+    if (value === "") continue;
     const before = found[name];
     found[name] = before === undefined ? value : [before, value].flat();
   }
