@@ -17,7 +17,7 @@ import { ReasonedButton, RowButton } from "../ui/reasoned.tsx";
 import { Time } from "../ui/time.tsx";
 import { useCursorFallback } from "../ui/use-cursor-fallback.ts";
 import { useRead } from "../use-read.ts";
-import { Invitations, useInvitations } from "./team/invitations.tsx";
+import { hasAny, Invitations, useInvitations } from "./team/invitations.tsx";
 import { Roles } from "./team/roles.tsx";
 import { ROUTE } from "./team/search.ts";
 
@@ -45,7 +45,7 @@ export function TeamPage() {
   );
   return (
     <Page title={text.title} about={name} lead={text.lead} hasTimes actions={inviteButton}>
-      <Members onOpen={setOpen} />
+      <Members onOpen={setOpen} hasInvited={hasAny(invitations.data)} />
       <Invitations invitations={invitations} />
       {(invitations.data || invitations.failure) && <Roles />}
       <Suspense>
@@ -58,7 +58,9 @@ export function TeamPage() {
   );
 }
 
-function Members({ onOpen }: { onOpen: (open: Open) => void }) {
+type MembersProps = { onOpen: (open: Open) => void; hasInvited: boolean };
+
+function Members({ onOpen, hasInvited }: MembersProps) {
   const { accountId } = useAccount();
   const search = useSearch({ from: ROUTE });
   const navigate = useNavigate({ from: "/team" });
@@ -113,7 +115,7 @@ function Members({ onOpen }: { onOpen: (open: Open) => void }) {
         label={text.memberPages}
         onTurn={(turn) => void navigate({ search: present({ ...search, ...turn }) })}
       />
-      {isAlone && (
+      {isAlone && !hasInvited && (
         <Empty
           icon={<IconUsers aria-hidden />}
           title={text.onlyYou}

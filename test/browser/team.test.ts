@@ -60,6 +60,7 @@ test("an invitation is a link shown once; on a phone it adds a member with its r
   await copyAndClose(tab, "Copy link");
   assert.equal(await page.evaluate("navigator.clipboard.readText()"), link);
   await page.getByRole("button", { name: "Withdraw the invitation of Grace as Viewer" }).waitFor();
+  assert.equal(await page.getByText("Only you").count(), 0, "who is invited is asked for no more");
   await tab.check("invitation");
 
   await using phone = await site.tab({ isPhone: true, statuses: [401] });

@@ -49,7 +49,7 @@ export function Invitations({ invitations }: Props) {
 }
 
 /** Whether there are invitations, on this page or on one before. */
-function hasAny(page: Props["invitations"]["data"]): boolean {
+export function hasAny(page: Props["invitations"]["data"]): boolean {
   return page !== undefined && (page.data.length > 0 || page.previousCursor !== null);
 }
 
