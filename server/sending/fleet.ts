@@ -27,7 +27,7 @@ import { renewDue } from "./due-send.ts";
 import { fleetMembers, type Started } from "./fleet-members.ts";
 import { forgetNodes, heartbeat, type NodeInfo, signOff } from "./nodes.ts";
 import type { MatchRules } from "./match-receipts.ts";
-import { giveUpParked } from "./parked-receipts.ts";
+import { giveUpParked, giveUpSurplus } from "./parked-receipts.ts";
 import { findUnreported, RECALL_AFTER_MS } from "./recall-receipts.ts";
 import { receiptSink } from "./receipt-sink.ts";
 import { recorder } from "./recorder.ts";
@@ -69,7 +69,7 @@ export function carrierFleet(deps: Deps) {
   const receipts = receiptSink(record, clock);
   const unmatched = deps.metrics.counter(
     "receipts_unmatched_total",
-    "Receipts given up because no submission ever matched them.",
+    "Receipts given up because no submission ever matched them, or too many waited.",
   );
   // A fresh copy is not kept here: `refresh` must still notice that the carriers have changed too.
   const currentRouting = async (isAnew = false) =>
@@ -195,7 +195,9 @@ export function carrierFleet(deps: Deps) {
       idleMs: 60_000,
       async pass() {
         await forgetNodes(db);
-        const givenUp = await giveUpParked(db, carriers(), GIVEN_UP_PAGE);
+        const givenUp =
+          (await giveUpParked(db, carriers(), GIVEN_UP_PAGE)) +
+          (await giveUpSurplus(db, GIVEN_UP_PAGE));
         unmatched.inc(givenUp);
         return givenUp < GIVEN_UP_PAGE ? 0 : givenUp;
       },

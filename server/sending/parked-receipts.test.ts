@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { HOUR_MS, newId, newIdOf, sql, systemClock } from "#platform";
 import { testDatabase } from "../../test/support/postgres.ts";
-import { giveUpParked, takeParked } from "./parked-receipts.ts";
+import { giveUpParked, giveUpSurplus, takeParked } from "./parked-receipts.ts";
 
 test("an unmatched receipt is kept as long as its carrier says, and for 7 days if that carrier is gone", async () => {
   await using db = await testDatabase();
@@ -43,7 +43,7 @@ test("of more unmatched receipts than may be kept, the oldest are given up", asy
     insert into parked_receipts (parked_id, carrier_id, match_ids, receipt, at)
     select p.parked_id, gen_random_uuid(), '{x}', '{}', now() from unnest(${parked}::uuid[]) as p (parked_id)`);
 
-  const givenUp = [await giveUpParked(db, [], 10, 3), await giveUpParked(db, [], 10, 3)];
+  const givenUp = [await giveUpSurplus(db, 10, 3), await giveUpSurplus(db, 10, 3)];
 
   assert.deepEqual(givenUp, [2, 0]);
   const left = await db.query<{ parked_id: string }>(sql`

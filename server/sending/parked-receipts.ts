@@ -94,39 +94,28 @@ function asTheyCame(a: ParkedReceipt, b: ParkedReceipt): number {
 const KEPT_MS = 7 * DAY_MS;
 
 /**
- * About 1 GB. A carrier that sends us the receipts of another customer, or of another system on the
- * same account, would fill the disk in those days. Those that do match wait for seconds.
- */
-const MOST_KEPT = 1_000_000;
-
-/**
- * Gives up receipts that waited as long as their carrier allows, and the oldest if there are too
- * many, at most `limit` at a time; returns how many.
+ * Gives up receipts that waited as long as their carrier allows, the oldest first, at most `limit`
+ * at a time; returns how many. No submission they could belong to was recorded in all that time.
  */
 export async function giveUpParked(
   db: Queryable,
   carriers: readonly Pick<Carrier, "carrierId" | "receiptRules">[],
   limit: number,
-  mostKept: number = MOST_KEPT,
 ): Promise<number> {
   const keptMs = carriers.map(({ receiptRules }) => receiptRules.parkedMs);
   const [given] = await db.query<{ up: number }>(sql`
     with kept as materialized (
       select * from unnest(${carriers.map(({ carrierId }) => carrierId)}::uuid[],
                            ${keptMs}::float8[]) as k (carrier_id, ms)
-    ), limits as materialized (
-      select id_floor(clock_timestamp() - interval '1 ms' * ${Math.min(KEPT_MS, ...keptMs)}) as newest_due,
-             (select n.parked_id from parked_receipts n order by n.parked_id desc offset ${mostKept} limit 1) as newest_too_many
     ), gone as (
       delete from parked_receipts
        where parked_id = any (array(
                select p.parked_id
                  from parked_receipts p
-                where p.parked_id <= (select greatest(newest_due, newest_too_many) from limits)
-                  and (p.parked_id <= (select newest_too_many from limits)
-                       or p.at < clock_timestamp() - interval '1 ms' * coalesce(
-                            (select k.ms from kept k where k.carrier_id = p.carrier_id), ${KEPT_MS}
-                          ))
+                where p.parked_id < (select id_floor(clock_timestamp() - interval '1 ms' * ${Math.min(KEPT_MS, ...keptMs)}))
+                  and p.at < clock_timestamp() - interval '1 ms' * coalesce(
+                        (select k.ms from kept k where k.carrier_id = p.carrier_id), ${KEPT_MS}
+                      )
                 order by p.parked_id
                 limit ${limit}
                   for update skip locked
@@ -135,4 +124,33 @@ export async function giveUpParked(
     )
     select count(*) as up from gone`);
   return given?.up ?? 0;
+}
+
+/**
+ * Under 1 GB. A carrier that also sends us the receipts of another system on the same account would
+ * fill the disk within those days. Receipts that do match wait for seconds.
+ */
+const MOST_KEPT = 1_000_000;
+
+/** Gives up the oldest of too many receipts, at most `limit` at a time; returns how many. */
+export async function giveUpSurplus(
+  db: Queryable,
+  limit: number,
+  mostKept: number = MOST_KEPT,
+): Promise<number> {
+  const [newest] = await db.query<{ parked_id: string }>(sql`
+    select parked_id from parked_receipts order by parked_id desc offset ${mostKept} limit 1`);
+  if (!newest) return 0;
+  const gone = await db.query(sql`
+    delete from parked_receipts
+     where parked_id = any (array(
+             select p.parked_id
+               from parked_receipts p
+              where p.parked_id <= ${newest.parked_id}
+              order by p.parked_id
+              limit ${limit}
+                for update skip locked
+           ))
+    returning 1`);
+  return gone.length;
 }
