@@ -55,6 +55,24 @@ test("a failed look for owed receipts does not keep a node from starting, and is
   assert.equal(looks, 3, "once in vain, and twice: the last ones were too young at first");
 });
 
+test("receipts that waited their time are given up and counted even if the look for too many fails", async () => {
+  await using database = await testDatabase();
+  await database.query(sql`
+    insert into parked_receipts (parked_id, carrier_id, match_ids, receipt, at)
+    select id_floor(at), gen_random_uuid(), '{x}', '{}', at
+      from (select now() - interval '8 days' as at) as t`);
+  const db = watched(database, (statement) => {
+    if (/parked_receipts.* offset /.test(statement)) throw new Error("it took too long");
+  });
+  await using node = nodeOn(db);
+
+  await node.forget();
+
+  const told = await node.metrics.registry.metrics();
+  assert.match(told, /^posthorn_receipts_unmatched_total 1$/m);
+  await assert.rejects(node.limitReceipts(), /it took too long/);
+});
+
 test("a carrier that cannot be started is reported down, with the reason", async () => {
   await using db = await testDatabase();
   const carrierId = await makeCarrier(db, { settings: { rate: "many" }, secrets });
@@ -399,6 +417,8 @@ function nodeOn(database: Database, { log = silentLog }: { log?: Log } = {}) {
     recall: () => pass("recall receipts"),
     reroute: () => pass("reroute around carriers that are away"),
     report: () => pass("report carriers"),
+    forget: () => pass("forget old nodes and receipts"),
+    limitReceipts: () => pass("give up the oldest of too many receipts"),
     watchLeases: () => pass("close binds whose leases end"),
     stop: () => fleet.stop(),
     [Symbol.asyncDispose]: () => fleet.stop(),
