@@ -197,6 +197,10 @@ test("a service that starts while its database is away is restarted until it is 
   assert.match(service, /^Restart=always$/m);
 });
 
+test("a stop by systemd leaves the embedded PostgreSQL to the service, which needs it to the end", () => {
+  assert.match(read("deploy/systemd/posthorn.service"), /^KillMode=mixed$/m);
+});
+
 test("the sandbox lets the service list this machine's addresses", () => {
   assert.match(
     read("deploy/systemd/posthorn.service"),
