@@ -43,7 +43,7 @@ export function watchCarriers(
   count("receipts", "Receipts that arrived.", "receipts");
   count("inbound_texts", "Texts of subscribers that arrived: taken and dropped.", "inboundTexts");
   count("throttles", "Refusals that asked for less.", "throttled");
-  count("reconnects", "Connections that were lost and sought anew.", "reconnects");
+  count("reconnects", "Binds that were lost and sought anew.", "reconnects");
   count("late_answers", "Answers that came after the submit was in doubt.", "lateAnswers");
   count("unreadable", "Receipts and requests that could not be understood.", "unreadable");
   count("unknown_states", "Receipts whose state nothing maps.", "unknownStates");

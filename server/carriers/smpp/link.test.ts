@@ -96,28 +96,42 @@ for (const [how, prove] of Object.entries(GOOD)) {
   });
 }
 
-test("a link without a bind says since when, however often it has tried again", async () => {
-  const clock = manualClock();
-  await using world = await boundWorld({ clock });
-  const since = () => world.carrier.state().links[0]?.since.getTime();
-  clock.advance(5_000);
+/** Ends the bind, then refuses two more, which leaves the link waiting for four seconds. */
+async function loseBind(world: SmppWorld, clock: ManualClock): Promise<void> {
   world.smsc.answerBinds(0x08);
   world.smsc.dropConnections();
   await until("the link waits", () => stateOf(world) === "connection_lost");
-  const lostAt = clock.now().getTime();
-
   for (const waitMs of [1000, 2000]) {
     const connections = world.smsc.connectionCount();
     clock.advance(waitMs);
     await until("it connects again", () => world.smsc.connectionCount() > connections);
     await until("the link waits", () => stateOf(world) === "connection_lost");
   }
+}
+
+test("a link without a bind says since when, however often it has tried again", async () => {
+  const clock = manualClock();
+  await using world = await boundWorld({ clock });
+  const since = () => world.carrier.state().links[0]?.since.getTime();
+  clock.advance(5_000);
+  const lostAt = clock.now().getTime();
+
+  await loseBind(world, clock);
   assert.equal(since(), lostAt);
 
   world.smsc.answerBinds(0);
   clock.advance(4000);
   await world.ready();
   assert.equal(since(), lostAt + 7000);
+});
+
+test("a bind lost once is one reconnect, however often the carrier refuses another", async () => {
+  const clock = manualClock();
+  await using world = await boundWorld({ clock });
+
+  await loseBind(world, clock);
+
+  assert.equal(world.carrier.state().counts.reconnects, 1);
 });
 
 test("an SMSC that still holds our old bind is given half a minute, then bound again", async () => {

@@ -215,6 +215,7 @@ export class Link {
     this.#session = null;
     if (this.#wasGood()) this.#failures = 0;
     this.#boundAtMs = null;
+    if (wasBound && !this.#isStopped) this.#reconnects += 1;
     if (!this.#isStopped) this.#waitAfter(end);
     if (wasBound) events.onLost();
   }
@@ -235,7 +236,6 @@ export class Link {
     const waitMs = backoffMs(span, this.#failures, random);
     const isRefused = end.why === "bind_refused" && classifyBind(end.status) === "credentials";
     this.#failures += 1;
-    this.#reconnects += 1;
     this.#enter(isRefused ? "refused" : "connection_lost", end.problem);
     const fields = { carrier, bind, problem: end.problem, waitMs: Math.round(waitMs) };
     // Wrong credentials need a person; everything else fixes itself.
