@@ -41,6 +41,7 @@ const DAYS_COUNTED = 2 * 365;
 /** How long credits last. */
 export function formatDays(days: number): string {
   if (days < 1) return "less than a day";
+  if (days >= 100 * 365) return "100 years or more";
   return days < DAYS_COUNTED ? countOf(days, "day") : countOf(Math.floor(days / 365), "year");
 }
 
