@@ -260,6 +260,14 @@ test("a segment that comes while the carrier pauses goes back unsent, and the ne
   assert.equal(world.smsc.submitCount(), 2);
 });
 
+test("a segment handed over after its signal aborted goes back unsent, even if it could leave", async () => {
+  await using world = await boundWorld();
+
+  const late = world.carrier.submit(segmentTo("4915112345678"), AbortSignal.abort(), leaves);
+
+  assert.deepEqual(await late, { kind: "unsent" });
+});
+
 test("a waiting segment goes back unsent when its signal aborts or the last link is lost", async () => {
   const clock = manualClock();
   await using world = await boundWorld({ clock, share: { binds: 1, rate: 1 } });
@@ -563,6 +571,27 @@ test("a bind refused because others hold too many is retried once they may have 
     assert.equal(state(), "bound");
     assert.equal(world.smsc.pduCount(command.bindTransceiver), 2);
   }
+});
+
+test("after a retry on request, the wait for others to let go is as short as at first", async () => {
+  const clock = manualClock();
+  await using world = await smppWorld({
+    clock,
+    settings: { reconnect_already_bound: "2s-4s" },
+    smsc: { bind: status.alreadyBound },
+  });
+  const refused = (nth: number) =>
+    until(`bind ${nth} is refused`, () => {
+      const isTried = world.smsc.pduCount(command.bindTransceiver) === nth;
+      return isTried && world.carrier.state().links[0]?.state === "connection_lost";
+    });
+  await refused(1);
+
+  world.carrier.tryAgain();
+  await refused(2);
+  clock.advance(2000);
+
+  await refused(3);
 });
 
 test("waiting segments do not leave all at once when the last bind is taken away", async () => {

@@ -367,13 +367,13 @@ test("an id that no table could look up is kept in part, and matches nothing", a
   assert.deepEqual(await world.submit(), { kind: "accepted", ...kept });
 });
 
-test("only some thousand octets of a receipt of 60,000 are held until it is stored", async () => {
+test("only some thousand octets of a receipt of 70,000 are held until it is stored", async () => {
   await using world = await boundWorld();
   const pdu = encodeShortMessage(
     { commandId: command.deliverSm, status: 0, sequence: 4711 },
     receiptSaying("id:7 stat:DELIVRD", {
       source: { ton: 1, npi: 1, address: "4".repeat(30_000) },
-      tlvs: encodeTlvs([{ tag: tag.messagePayload, value: Buffer.alloc(30_000, "x") }]),
+      tlvs: encodeTlvs([{ tag: tag.messagePayload, value: Buffer.alloc(40_000, "x") }]),
     }),
   );
 
@@ -381,6 +381,7 @@ test("only some thousand octets of a receipt of 60,000 are held until it is stor
   const { raw, ...said } = await world.receiptArrived();
 
   assert.equal(raw?.length, 2048);
+  assert.ok(raw.buffer.byteLength < pdu.length, "nothing holds the rest");
   assert.ok(JSON.stringify(said).length < 1024);
 });
 

@@ -75,24 +75,39 @@ test("a lost connection comes back after a wait that doubles with each failure",
   }
 });
 
-const GOOD: Record<string, (world: SmppWorld, clock: ManualClock) => unknown> = {
-  lasted: (_world, clock) => clock.advance(10_000),
-  "took a message": (world) => world.submit(),
+const AFTER: Record<
+  string,
+  { prove: (world: SmppWorld, clock: ManualClock) => unknown; waitsMs: number[] }
+> = {
+  "lasted makes the next wait short again": {
+    prove: (_world, clock) => clock.advance(10_000),
+    waitsMs: [1000, 1000, 1000],
+  },
+  "took a message makes the next wait short again": {
+    prove: (world) => world.submit(),
+    waitsMs: [1000, 1000, 1000],
+  },
+  "took nothing and did not last makes the next wait longer": {
+    prove: (_world, clock) => clock.advance(9_999),
+    waitsMs: [1000, 2000, 4000],
+  },
 };
-for (const [how, prove] of Object.entries(GOOD)) {
-  test(`a bind that ${how} makes the next wait short again`, async () => {
+for (const [what, { prove, waitsMs }] of Object.entries(AFTER)) {
+  test(`a bind that ${what}`, async () => {
     const clock = manualClock();
     await using world = await boundWorld({ clock });
 
-    for (let round = 0; round < 3; round += 1) {
+    for (const waitMs of waitsMs) {
       await prove(world, clock);
       world.smsc.dropConnections();
       await until("the link waits", () => stateOf(world) === "connection_lost");
-      clock.advance(1000);
+      clock.advance(waitMs - 1);
+      assert.equal(stateOf(world), "connection_lost");
+      clock.advance(1);
       await world.ready();
     }
 
-    assert.equal(world.carrier.state().counts.reconnects, 3);
+    assert.equal(world.carrier.state().counts.reconnects, waitsMs.length);
   });
 }
 
