@@ -140,12 +140,14 @@ test("a link without a bind says since when, however often it has tried again", 
   assert.equal(since(), lostAt + 7000);
 });
 
-test("a bind lost once is one reconnect, however often the carrier refuses another", async () => {
+test("a bind lost once is one reconnect, however often the carrier refuses another, even when its link is gone", async () => {
   const clock = manualClock();
   await using world = await boundWorld({ clock });
 
   await loseBind(world, clock);
+  assert.equal(world.carrier.state().counts.reconnects, 1);
 
+  world.carrier.setShare({ binds: 0, rate: 0 });
   assert.equal(world.carrier.state().counts.reconnects, 1);
 });
 
