@@ -250,36 +250,27 @@ class LinkedCarrier implements SmppCarrier {
   /** Sends what waits, in order, as far as the rate and the windows allow. */
   #pump(): void {
     const nowMs = this.#deps.clock.monotonicMs();
-    let due = this.#pace.due(nowMs);
     for (const waiter of this.#waiting) {
-      if (due < 1) return this.#pace.wake(nowMs);
+      if (this.#pace.due(nowMs) < 1) return this.#pace.wake(nowMs);
       const session = this.#slots.freest();
       if (session === null) return;
       this.#leave(waiter);
       const { segment } = waiter;
-      if (this.#send(waiter, { atMs: nowMs, session, segment })) due -= 1;
+      this.#send(waiter, { atMs: nowMs, session, segment });
     }
   }
 
-  /** False if nothing left and none of the rate was used. */
-  #send({ segment, mayLeave, resolve, reject }: Waiter, sent: Sent): boolean {
+  /** What does not leave uses none of the rate. */
+  #send({ segment, mayLeave, resolve, reject }: Waiter, sent: Sent): void {
     const { clock, settings } = this.#deps;
     try {
-      if (!mayLeave()) {
-        resolve(UNSENT);
-        return false;
-      }
+      if (!mayLeave()) return resolve(UNSENT);
       const message = submission(segment, settings, () => clock.now());
-      if (message === undefined) {
-        resolve(CANNOT_CARRY);
-        return false;
-      }
+      if (message === undefined) return resolve(CANNOT_CARRY);
       this.#pace.took(sent.atMs);
       sent.session.submit(message, (answer) => resolve(this.#answers.judge(answer, sent)));
-      return true;
     } catch (error) {
       reject(error);
-      return false;
     }
   }
 

@@ -284,7 +284,7 @@ test("a waiting segment goes back unsent when its signal aborts or the last link
   assert.equal(world.smsc.submitCount(), 1);
 });
 
-test("a segment that may no longer leave when its turn comes goes back unsent", async () => {
+test("a segment that may no longer leave when its turn comes goes back unsent, and the next leaves in its stead", async () => {
   const clock = manualClock();
   await using world = await boundWorld({ clock, share: { binds: 1, rate: 1 } });
   const { signal } = new AbortController();
@@ -294,10 +294,12 @@ test("a segment that may no longer leave when its turn comes goes back unsent", 
   const waiting = world.carrier.submit(segmentTo("4915112345678"), signal, () => isLeased);
   assert.equal(world.carrier.room(), 0, "what leaves next waits here already");
   isLeased = false;
+  const next = world.submit();
   clock.advance(1000);
 
   assert.deepEqual(await waiting, { kind: "unsent" });
-  assert.equal(world.smsc.submitCount(), 1);
+  await until("the next has left", () => world.smsc.submitCount() === 2);
+  assert.partialDeepStrictEqual(await next, { kind: "accepted" });
   assert.deepEqual(getEventListeners(signal, "abort"), [], "nobody listens for what is over");
 });
 
