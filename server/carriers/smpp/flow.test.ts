@@ -432,7 +432,7 @@ test("a stop while too many receipts wait still reads the last answers once thos
   await stopped;
 });
 
-test("the carrier's time after its unbind does not run while we do not read", async () => {
+test("the carrier's time after its unbind runs only while we read", async () => {
   const [clock, theirClock] = [manualClock(), manualClock()];
   const stored = Promise.withResolvers<void>();
   let answer: Reply = "accept";
@@ -450,6 +450,9 @@ test("the carrier's time after its unbind does not run while we do not read", as
   answer = { afterMs: 1000, reply: "accept" };
   const waiting = world.submit();
   await world.smsc.submitArrived(2);
+  answer = "never";
+  const lost = world.submit();
+  await world.smsc.submitArrived(3);
 
   world.smsc.unbindAll();
   theirClock.advance(1000);
@@ -459,6 +462,9 @@ test("the carrier's time after its unbind does not run while we do not read", as
   stored.resolve();
 
   assert.equal((await waiting).kind, "accepted");
+  clock.advance(1000);
+  await until("our answer ends the bind", () => world.smsc.pduCount(command.unbindResp) === 1);
+  assert.partialDeepStrictEqual(await lost, { kind: "in_doubt" });
 });
 
 test("stopping waits for answers and receipts in hand, unbinds and closes", async () => {
