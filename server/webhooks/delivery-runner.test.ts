@@ -37,6 +37,23 @@ test("if a host name is full, slots granted for kept deliveries are given back, 
   assert.equal(ahead.held(own), 2);
 });
 
+test("a slot for first attempts is not used for what is kept of others, nor the other way round", () => {
+  for (const [kept, granted] of [
+    ["again", "first"],
+    ["first", "again"],
+  ] as const) {
+    const clock = manualClock();
+    const lanes = laneKeeper({ clock });
+    const runner = runnerOf({ clock, lanes });
+    runner.keep(claimed(clock, key(1), 2), kept);
+
+    const left = lanes.grant([key(1)], granted).map((grant) => runner.beginKept(grant, granted));
+
+    assert.deepEqual(left, [2]);
+    assert.deepEqual([runner.lanesKept(kept), runner.lanesKept(granted)], [[key(1)], []]);
+  }
+});
+
 test("a delivery that has not begun within 5 s of its claim is given back, and never posted", () => {
   const clock = manualClock();
   const posted: (string | undefined)[] = [];
@@ -87,7 +104,7 @@ test("a slot is freed if its claim has waited too long, and if the attempt fails
   assert.equal(lanes.inFlight().all, 0);
 });
 
-test("a stop waits for attempts under way, then closes the connections and waits until all is recorded", async () => {
+test("a stop gives back what has not begun, waits for attempts under way, closes the connections, and waits until all is recorded", async () => {
   const clock = manualClock();
   const steps: string[] = [];
   const answered = Promise.withResolvers<Attempt>();
@@ -95,10 +112,11 @@ test("a stop waits for attempts under way, then closes the connections and waits
     clock,
     lanes: laneKeeper({ clock }),
     post: () => answered.promise,
-    record: () => Promise.resolve(void steps.push("recorded")),
+    record: ({ next }) => Promise.resolve(void steps.push(next)),
     onStop: (step) => steps.push(step),
   });
   runner.offerFirst(claimed(clock, key(1), 2));
+  runner.keep(claimed(clock, key(2), 2), "first");
 
   const stopping = runner.stop();
   clock.advance(10_000);
@@ -109,7 +127,7 @@ test("a stop waits for attempts under way, then closes the connections and waits
   clock.advance(10);
   await stopping;
 
-  assert.deepEqual(steps, ["answered", "recorded", "closed", "idle"]);
+  assert.deepEqual(steps, ["put_back", "answered", "ended", "closed", "idle"]);
 });
 
 test("the delay is measured for first attempts only; bad endings and faults of ours are logged in words", async () => {

@@ -245,5 +245,5 @@ function placeOf({ accountId, url }: ClaimedDelivery, policy: EgressPolicy): Pla
   const target = judgeUrl(url, policy);
   return target.allowed
     ? { accountId, hostname: target.hostname, origin: target.origin }
-    : { accountId, hostname: "forbidden", origin: url.slice(0, 200) };
+    : { accountId, hostname: "forbidden", origin: "" };
 }

@@ -144,7 +144,10 @@ test("an answer to a segment sent before the slowdown says nothing about the pro
   pace.answered(990, true);
   clock.advance(1000);
 
+  const sent = sentAtMs.length;
   pace.answered(980, true);
+  assert.equal(pace.ignored(970), true);
+  assert.equal(sentAtMs.length, sent, "no second probe leaves");
   pace.answered(sentAtMs.at(-1) ?? 0, false);
 
   assert.equal(pace.ahead(), 2, "a tenth of 25, halved once");

@@ -133,7 +133,6 @@ export class Pace {
     this.#cancelWake = null;
     this.#cancelStep();
     this.#mode = "free";
-    this.#ceiling = this.#agreed;
     this.#limit = this.#agreed;
   }
 
