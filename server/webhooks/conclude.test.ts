@@ -43,3 +43,11 @@ test("a failed probe ends its delivery if that has waited a day, and only then",
     attempt: timedOut,
   });
 });
+
+test("an attempt is on record by when it began, not when it ended", () => {
+  const slow = { ...timedOut, timings: { ...timedOut.timings, totalMs: 10_000 } };
+
+  const { at } = conclude(aged(0), slow, { now, health: "slow", random: 0.5 });
+
+  assert.equal(at.getTime(), now.getTime() - 10_000);
+});
