@@ -29,16 +29,20 @@ test("a lane's sound connection is used again, the one used last first", () => {
 
   assert.equal(pool.take(1n, target), second);
   assert.equal(pool.take(1n, target), first);
+  pool.close();
+  assert.ok(first.hasEnded && second.hasEnded, "a stop ends it as any other in use");
 });
 
 test("a connection that is not sound is never used again", () => {
   const { pool, target } = setUp();
-  const connection = pool.take(1n, target);
+  const [unwanted, lost] = [pool.take(1n, target), pool.take(1n, target)];
+  lost.end();
 
-  pool.release(1n, connection, 0);
+  pool.release(1n, unwanted, 0);
+  pool.release(1n, lost, KEEP_MS);
 
-  assert.notEqual(pool.take(1n, target), connection);
-  assert.equal(connection.hasEnded, true);
+  assert.ok(![unwanted, lost].includes(pool.take(1n, target)));
+  assert.equal(unwanted.hasEnded, true);
 });
 
 test("a connection that waited too long is ended, never used again", () => {

@@ -283,18 +283,23 @@ test("a receiver that closes after each answer is connected to again, without a 
   assert.deepEqual(new Set(statuses), new Set([200]));
 });
 
-test("a connection is kept no longer than the receiver says", async () => {
-  await using server = await startRawServer((socket) => {
-    onRequests(socket, () =>
-      socket.write("HTTP/1.1 200 OK\r\nKeep-Alive: timeout=2\r\nContent-Length: 0\r\n\r\n"),
-    );
-  });
-  await using sender = newPoster();
+test("a connection is kept no longer than the receiver says, nor after an answer with more than its length", async () => {
+  for (const answer of [
+    "HTTP/1.1 200 OK\r\nKeep-Alive: timeout=2\r\nContent-Length: 0\r\n\r\n",
+    "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n",
+    "HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n",
+    `${OK}HTTP/1.1 500 Forged\r\n`,
+  ]) {
+    await using server = await startRawServer((socket) => {
+      onRequests(socket, () => socket.write(answer));
+    });
+    await using sender = newPoster();
 
-  await post(sender, server);
-  await post(sender, server);
+    await post(sender, server);
+    await post(sender, server);
 
-  assert.equal(server.connections, 2);
+    assert.equal(server.connections, 2, answer);
+  }
 });
 
 test("a connection waits 4 s for another attempt, even if the receiver allows longer", async () => {
