@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
 import { syncBuiltinESMExports } from "node:module";
-import { type AddressInfo, BlockList, createServer, type Server } from "node:net";
+import { type AddressInfo, BlockList, createServer, type Server, type Socket } from "node:net";
 import os from "node:os";
 import { test } from "node:test";
 import { testEgress } from "../../../test/support/egress.ts";
@@ -93,17 +94,21 @@ test("localhost is an allowed loopback address, and no resolver is asked", async
   assert.equal(connected.trace.address, "127.0.0.1");
 });
 
-test("a name that leads to our own port on this machine is forbidden", async () => {
+test("a name that leads to our own port on this machine or a private one is forbidden", async () => {
   await using server = await listen("127.0.0.1");
-  const egress = testEgress({
-    ownPorts: [server.port],
-    resolve: () => Promise.resolve(["127.0.0.1"]),
-  });
+  for (const ip of ["127.0.0.1", "10.255.255.1"]) {
+    const egress = testEgress({
+      ownPorts: [server.port],
+      allowCidrs: ["127.0.0.0/8", "10.0.0.0/8"],
+      resolve: () => Promise.resolve([ip]),
+      budgets: { tcpMs: 20 },
+    });
 
-  const connected = await attempt(`http://hooks.example.com:${server.port}/`, egress);
+    const connected = await attempt(`http://hooks.example.com:${server.port}/`, egress);
 
-  assert.ok("failure" in connected);
-  assert.equal(connected.failure.kind, "forbidden");
+    assert.ok("failure" in connected);
+    assert.equal(connected.failure.kind, "forbidden");
+  }
   assert.equal(server.seen, 0);
 });
 
@@ -168,6 +173,25 @@ test("a refused connection says so", async () => {
   assert.ok("failure" in connected && connected.failure.kind === "failed");
   assert.equal(connected.failure.class, "connect_refused");
   assert.equal(connected.failure.detail, "ECONNREFUSED 127.0.0.1");
+});
+
+test("a refusal at one address counts, even if this machine cannot reach another", async () => {
+  const server = await listen("127.0.0.1");
+  await server[Symbol.asyncDispose]();
+  const egress = testEgress({ resolve: () => Promise.resolve(["127.0.0.2", "127.0.0.1"]) });
+  const unreachable = Object.assign(new Error(), { code: "ENETUNREACH" });
+  const onFirst = (message: unknown) => {
+    unsubscribe("net.client.socket", onFirst);
+    process.nextTick(() => (message as { socket: Socket }).socket.destroy(unreachable));
+  };
+  subscribe("net.client.socket", onFirst);
+
+  const connected = await attempt(`http://hooks.example.com:${server.port}/`, egress);
+
+  assert.partialDeepStrictEqual(connected, {
+    failure: { class: "connect_refused" },
+    trace: { address: "127.0.0.1" },
+  });
 });
 
 test("connecting gives up at the attempt's deadline, whatever the budgets say", async () => {
