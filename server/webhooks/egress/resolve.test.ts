@@ -97,19 +97,22 @@ test("equal names share one lookup", async () => {
   assert.equal(system.asked.size, 1);
 });
 
-test("a lookup that nobody waits for any more is never begun", async () => {
+test("a lookup that nobody waits for any more is never begun, one that somebody waits for is", async () => {
   const clock = manualClock();
   const system = slowSystem();
   const resolve = systemResolve({ clock, ask: system.ask, maxAtOnce: 1 });
   const first = resolve("a.", LATER);
   const late = resolve("late.", 2_000);
+  const joined = [2_000, LATER, 1_000].map((deadlineMs) => resolve("joined.", deadlineMs));
 
   clock.advance(2_001);
   system.asked.get("a.")?.resolve(["8.8.8.8"]);
   await first;
 
   await assert.rejects(late, /DNS_BUSY/);
-  assert.deepEqual([...system.asked.keys()], ["a."]);
+  assert.deepEqual([...system.asked.keys()], ["a.", "joined."]);
+  system.asked.get("joined.")?.resolve(["8.8.4.4"]);
+  await Promise.all(joined);
 });
 
 test("the system's resolver is asked for all addresses of a name", async () => {
