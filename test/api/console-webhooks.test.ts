@@ -28,6 +28,7 @@ type Delivery = {
   event: string;
   attempts: number;
   lastHttpStatus: number;
+  createdAt: string;
 };
 
 test("deliveries are listed with their attempts, found by each filter, and masked for a viewer", async () => {
@@ -53,7 +54,11 @@ test("deliveries are listed with their attempts, found by each filter, and maske
   assert.equal((await list(`messageId=${messageId}`)).length, 2);
   assert.equal((await list(`host=${new URL(receiver.url).host}&httpStatus=200`)).length, 2);
   assert.equal((await list("state=exhausted")).length, 0);
-  assert.equal((await list("createdBefore=2020-01-01T00:00:00Z")).length, 0);
+  const [{ createdAt: lastAt } = assert.fail(), { createdAt: firstAt } = assert.fail()] = done;
+  const laterAt = new Date(Date.parse(lastAt) + 1).toISOString();
+  assert.equal((await list(`createdAfter=${firstAt}&createdBefore=${laterAt}`)).length, 2);
+  assert.equal((await list(`createdAfter=${laterAt}`)).length, 0);
+  assert.equal((await list(`createdBefore=${firstAt}`)).length, 0);
   const first = (await developer.get(`${A}/webhook-deliveries?limit=1`)).json();
   const second = (
     await developer.get(`${A}/webhook-deliveries?limit=1&cursor=${first.nextCursor}`)
