@@ -215,13 +215,18 @@ test("exhausted deliveries are counted, then replayed, and the replay can be fol
     values (${messageId}, ${sequence}, ${console.accountId}, 1, now(), now() + interval '1 hour', now() + interval '1 hour')`);
   const held = await developer.post(single, undefined, { "idempotency-key": "held" });
   assert.equal(held.json().error?.code, "DELIVERY_IN_FLIGHT");
-  const isPaused = async () =>
-    (await developer.get(`${A}/webhook-deliveries/${deliveryIds[1]}`)).json().isPaused;
-  assert.equal(await isPaused(), false);
+  const shown = async () => {
+    const path = `${A}/webhook-deliveries/${deliveryIds[1]}`;
+    const { isPaused, nextAttemptAt } = (await developer.get(path)).json();
+    return { isPaused, isPlanned: nextAttemptAt !== null };
+  };
+  assert.deepEqual(await shown(), { isPaused: false, isPlanned: false });
   await console.db.query(sql`
     insert into webhook_hosts (account_id, host_key, origin, health, since, last_at)
     values (${console.accountId}, 1, ${new URL(receiver.url).origin}, 'open', now(), now())`);
-  assert.equal(await isPaused(), true);
+  await console.db.query(sql`
+    update webhook_deliveries set leased_until = null where message_id = ${messageId} and sequence = ${sequence}`);
+  assert.deepEqual(await shown(), { isPaused: true, isPlanned: true });
   await console.db.query(sql`
     delete from webhook_deliveries where message_id = ${messageId} and sequence = ${sequence}`);
   const { replayId, total } = (await start({ deliveryIds })).json();
