@@ -40,14 +40,15 @@ test("waking the loop does not put off the walk that finds retries", async () =>
   await loop.stop();
 });
 
-test("first attempts are claimed before retries and replays, and unused slots are given back", async () => {
+test("first attempts are claimed first, and only they beyond the free slots; unused slots are given back", async () => {
   const clock = manualClock();
   const lanes = laneKeeper({ clock });
+  attempt(lanes, key(1), ok);
   const claims: unknown[] = [];
   const [first_at, again_at] = [clock.now(), clock.now()];
   const due = [{ host_key: "65536", n: 1, first_at, again_at }];
   const query = ({ text, values }: Sql) => {
-    if (text.includes("claim_deliveries")) claims.push(values[2]);
+    if (text.includes("claim_deliveries")) claims.push({ isFirst: values[2], most: values[1] });
     return Promise.resolve(text.includes("due_lanes") ? due : []);
   };
   const loop = loopOf({ clock, query, lanes });
@@ -56,7 +57,11 @@ test("first attempts are claimed before retries and replays, and unused slots ar
   await until("it has claimed both", () => claims.length === 2);
   await loop.stop();
 
-  assert.deepEqual(claims, [true, false]);
+  // A lease that ran out must mean an attempt, or crashes would end what was never tried.
+  assert.deepEqual(claims, [
+    { isFirst: true, most: [8 + 256] },
+    { isFirst: false, most: [8] },
+  ]);
   assert.equal(lanes.inFlight().all, 0);
 });
 
