@@ -24,3 +24,22 @@ test("following events waits five minutes for a database that is away, and no lo
   assert.ok(await followAfter(300_000));
   await assert.rejects(followAfter(301_000), DatabaseUnavailable);
 });
+
+test("while another database has taken the place of the one that went away, it is not asked", async () => {
+  const manual = manualClock();
+  const clock = { ...manual, sleep: async (ms: number) => manual.advance(ms) };
+  const seen = { was_followed: true, snapshot: "1:1:", position: 0, at: clock.now() };
+  const askedAtMs: number[] = [];
+  const query = () =>
+    askedAtMs.push(clock.monotonicMs()) === 1
+      ? Promise.reject(new DatabaseUnavailable("away"))
+      : Promise.resolve([seen]);
+  const ending = new AbortController();
+  const deps = { db: { query } as unknown as Queryable, clock, secrets, version: "test" };
+  const isBack = () => Promise.resolve(clock.monotonicMs() >= 2_000);
+  const onReady = () => ending.abort();
+
+  await followEvents(deps, { accountId: NIL_ID, signal: ending.signal, onReady, isBack }).next();
+
+  assert.deepEqual(askedAtMs.slice(0, 2), [0, 2_000]);
+});
