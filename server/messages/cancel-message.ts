@@ -1,5 +1,5 @@
 import { type Actor, judgeKey, lockAccounts, recordAudit } from "#accounts";
-import { type Database, type Queryable, sql } from "#platform";
+import { type Database, type Queryable, sql, type Transaction } from "#platform";
 import type { MessageRow } from "./message-row.ts";
 import { failureInQueue, moveMessages } from "./move.ts";
 import type { MoveListener } from "./move-listener.ts";
@@ -40,12 +40,11 @@ export async function cancelMessage(
     // The key was valid when the request began, but only this lock keeps it from being revoked.
     const judged = keyId === null ? "valid" : await judgeKey(tx, { keyId, accountId });
     if (judged !== "valid") return { outcome: `key_${judged}` };
-    const epochNow = await findWaiting(tx, request, sql`for update`);
+    const isTaken = isCancelable && (await takeOut(tx, request, epoch));
     const message = await findMessage(tx, accountId, messageId);
     if (!message) return { outcome: "not_found" };
     if (message.error_code === "CANCELED") return { outcome: "already_canceled", message };
-    if (!isCancelable || epochNow !== epoch) return { outcome: "not_cancelable", message };
-    await tx.query(sql`delete from send_queue where message_id = ${messageId}`);
+    if (!isTaken) return { outcome: "not_cancelable", message };
     await moveMessages(tx, [failureInQueue(message, "CANCELED", now)], listener);
     if (actor !== undefined)
       await recordAudit(tx, "message.canceled", { actor, now, accountId, objectId: messageId });
@@ -58,12 +57,23 @@ export async function cancelMessage(
 async function findWaiting(
   db: Queryable,
   { accountId, messageId }: CancelRequest,
-  lock = sql``,
 ): Promise<number | undefined> {
   const [waiting] = await db.query<{ lease_epoch: number }>(sql`
     select lease_epoch
       from send_queue
-     where message_id = ${messageId} and account_id = ${accountId} and leased_by is null
-         ${lock}`);
+     where message_id = ${messageId} and account_id = ${accountId} and leased_by is null`);
   return waiting?.lease_epoch;
+}
+
+/** Takes the message off the queue; false if a sender has claimed it since it was found waiting. */
+async function takeOut(
+  tx: Transaction,
+  { messageId }: CancelRequest,
+  epoch: number,
+): Promise<boolean> {
+  const taken = await tx.query(sql`
+    delete from send_queue
+     where message_id = ${messageId} and lease_epoch = ${epoch}
+    returning message_id`);
+  return taken.length > 0;
 }

@@ -155,6 +155,23 @@ test("no sender can take up a message from the moment a cancel finds it waiting"
   assert.equal((await canceling).json().status, "FAILED");
 });
 
+test("a message that a sender was just taking up when a cancel found it waiting is not canceled", async () => {
+  const account = await api.createAccount(5);
+  const messageId = await waiting(account);
+
+  const { canceling } = await held(api.db, async (tx) => {
+    await tx.query(sql`
+      update send_queue set leased_by = gen_random_uuid(), lease_epoch = lease_epoch + 1
+       where message_id = ${messageId}`);
+    const asked = cancel(messageId, account);
+    await somebodyWaits(api.db);
+    return { canceling: asked };
+  });
+
+  problemOf(await canceling, "MESSAGE_NOT_CANCELABLE");
+  assert.equal(await balance(account), 3);
+});
+
 test("a message taken up and put back while a cancel reads its submissions is not canceled", async () => {
   const account = await api.createAccount(5);
   const messageId = await waiting(account);
