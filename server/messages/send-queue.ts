@@ -137,7 +137,6 @@ type Reassignment = {
   messageId: string;
   /** The lease epoch when it was seen waiting. A claim raises it. */
   epoch: number;
-  from: string;
   to: string;
 };
 
@@ -146,11 +145,8 @@ export async function reassign(db: Database, moves: Reassignment[]): Promise<voi
   const each = <Value>(pick: (move: Reassignment) => Value) => moves.map(pick);
   await db.query(sql`
     update send_queue q
-       set carrier_id = u.to_carrier
+       set carrier_id = u.carrier_id
       from unnest(${each(({ messageId }) => messageId)}::uuid[], ${each(({ epoch }) => epoch)}::integer[],
-                  ${each(({ from }) => from)}::uuid[], ${each(({ to }) => to)}::uuid[])
-           as u (message_id, epoch, from_carrier, to_carrier)
-     where q.message_id = any (array[u.message_id]) and q.lease_epoch = u.epoch
-       -- Asked so that it leads to no index: that of carriers would be read for all of this one's.
-       and (q.carrier_id = u.from_carrier) is true`);
+                  ${each(({ to }) => to)}::uuid[]) as u (message_id, epoch, carrier_id)
+     where q.message_id = any (array[u.message_id]) and q.lease_epoch = u.epoch`);
 }

@@ -124,7 +124,7 @@ async function rerouteFrom(
       (carrierId) => carrierId !== from && takesMessages(carrierId) && isFit(carrierId),
     );
     const stays = isBegun || (isDoubted && mayComeBack);
-    return to === undefined || stays ? [] : [{ messageId, epoch, from, to }];
+    return to === undefined || stays ? [] : [{ messageId, epoch, to }];
   });
   if (moves.length > 0) await reassign(db, moves);
   const begun = again.filter(({ message_id }) => known.get(message_id)?.isBegun);

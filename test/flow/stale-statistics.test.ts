@@ -156,7 +156,7 @@ const calls: [string, Call, number?][] = [
     (on) =>
       reassign(
         within(on),
-        batch.map((messageId) => ({ messageId, epoch: 1, from: carrier, to: node })),
+        batch.map((messageId) => ({ messageId, epoch: 1, to: node })),
       ),
   ],
   ["recording final webhook attempts", (on) => on.query(attempted("ended"))],
