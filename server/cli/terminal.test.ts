@@ -40,16 +40,16 @@ test("stopping instead of typing is not taken for typing nothing", async () => {
   assert.deepEqual(raw, [true, false]);
 });
 
-test("a character whose octets come one by one is read whole", async () => {
+test("a password is read whole, with its spaces and the characters whose octets come one by one", async () => {
   const { streams, terminal } = file();
   const reading = terminal.readSecret();
-  for (const octet of Buffer.from("pässwörd\r\n")) {
+  for (const octet of Buffer.from(" pässwörd \r\n")) {
     streams.input.write(Buffer.from([octet]));
     await new Promise(setImmediate);
   }
   streams.input.end();
 
-  assert.equal(await reading, "pässwörd");
+  assert.equal(await reading, " pässwörd ");
 });
 
 test("a file that is no password is refused in a sentence", async () => {

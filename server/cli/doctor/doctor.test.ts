@@ -46,6 +46,7 @@ for (const [state, skewMs] of [
   ["warning", 5_000],
   ["warning", -5_000],
   ["fault", 60_000],
+  ["fault", -60_000],
 ] as const) {
   test(`a database clock ${skewMs} ms from ours is: ${state}`, async () => {
     const clock = { ...systemClock, now: () => new Date(1_000_000) };
@@ -56,6 +57,15 @@ for (const [state, skewMs] of [
   });
 }
 
+test("a database that takes long to answer is not taken for one with another clock", async () => {
+  let nowMs = 1_000_000;
+  const clock = { ...systemClock, now: () => new Date((nowMs += 5_000)) };
+
+  const found = await checkClock(answering({ now: new Date(nowMs + 9_000) }), clock);
+
+  assert.equal(found.state, "ok");
+});
+
 test("missing migrations are a fault that names the command, and so are those of a newer version", () => {
   const found = judgeMigrations({ missing: ["0007_sending.sql"], newer: [] });
   const newer = judgeMigrations({ missing: [], newer: ["9999_folders.sql"] });
@@ -65,16 +75,22 @@ test("missing migrations are a fault that names the command, and so are those of
   assert.match(newer.message, /9999_folders\.sql/);
 });
 
-test("secrets that others may read are a fault, with the command that closes them", async () => {
+test("secrets that others may read are a fault, a folder that they may write to is a warning, each with the command that closes it", async () => {
   const dataDir = await mkdtemp(join(tmpdir(), "posthorn-doctor-"));
   const key = join(dataDir, "secret.key");
   await writeFile(key, "secret", { mode: 0o600 });
   try {
     const closed = await checkPermissions({ dataDir });
-    await chmod(key, 0o644);
+    await chmod(dataDir, 0o720);
+    const replaceable = await checkPermissions({ dataDir });
+    await chmod(key, 0o640);
     const open = await checkPermissions({ dataDir });
 
     assert.equal(closed.state, "ok");
+    assert.deepEqual(
+      [replaceable.state, replaceable.fix],
+      ["warning", `Close it to others: chmod 700 ${dataDir}`],
+    );
     assert.deepEqual([open.state, open.fix], ["fault", `Close them to others: chmod 600 ${key}`]);
   } finally {
     await rm(dataDir, { recursive: true });

@@ -28,8 +28,9 @@ const RUN_FOR_REAL = {
   databaseUrl: new Secret("postgres://db/posthorn"),
 };
 
-test("a trial installation and one behind TLS are both fine", () => {
-  for (const settings of [HOME, RUN_FOR_REAL]) {
+test("a trial installation and one behind TLS are both fine, and so is what an operator chose to open", () => {
+  const chosen = { webhookAllowCidrs: ["10.1.2.3/32"], webhookShowPrivateAnswers: true };
+  for (const settings of [HOME, RUN_FOR_REAL, { ...RUN_FOR_REAL, ...chosen }]) {
     const findings = checkExposure(settings).filter(({ state }) => state !== "ok");
     assert.deepEqual(findings, []);
   }
@@ -59,6 +60,12 @@ const exposed: [string, string, Check["state"], Parameters<typeof checkExposure>
     "proxies",
     "fault",
     { ...RUN_FOR_REAL, trustProxy: ["0.0.0.0/0"] },
+  ],
+  [
+    "proxies that may be anybody with an IPv6 address",
+    "proxies",
+    "fault",
+    { ...RUN_FOR_REAL, trustProxy: ["127.0.0.1/32", "::/0"] },
   ],
   ["metrics for all to see", "metrics", "warning", { ...RUN_FOR_REAL, host: "0.0.0.0" }],
   [
