@@ -31,6 +31,12 @@ test("a sealed value opens again with the same key and context", () => {
   );
 });
 
+test("what an earlier version sealed still opens", () => {
+  const sealed = "01104fcea174a283205c5e8658fd33b8e797927d2c78eb1045597d8ac64202d205946a958b42aa";
+
+  assert.equal(secretBox(KEY).open(Buffer.from(sealed, "hex"), "place"), "secret");
+});
+
 test("sealing twice gives two ciphertexts", () => {
   const box = secretBox(KEY);
 

@@ -332,7 +332,7 @@ test("an account has at most 50 active keys, however many are requested at once"
   assert.equal((await createKey(one.db, wish)).outcome, "limit_reached");
 });
 
-test("a key's last use is recorded, without a write per request", async () => {
+test("a key's last use is recorded, also of one that is remembered, without a write per request", async () => {
   const account = await one.createAccount(10);
   const lastUsedAt = async () => (await listKeys(one.db, account.accountId))[0]?.last_used_at;
   // Its clock stands still, so that periodic writes are not made before the end.
@@ -341,6 +341,8 @@ test("a key's last use is recorded, without a write per request", async () => {
   await node.send(message, account);
   await node.get("/v1/credits", account);
   assert.equal(await lastUsedAt(), null);
+  clock.advance(1_000);
+  await node.send(message, account);
 
   await node[Symbol.asyncDispose]();
 
