@@ -14,7 +14,6 @@ import {
   asUnavailable,
   type Backend,
   DatabaseUnavailable,
-  isDemoted,
   isRolledBack,
   isServerError,
 } from "./unavailable.ts";
@@ -120,10 +119,9 @@ async function onConnection<Result>(
   source: Source,
   work: (client: pg.PoolClient) => Promise<Result>,
 ) {
-  const { primary, meter } = source;
+  const { meter } = source;
   meter.asked();
   const client = await takeConnection(source);
-  const tried = primary.position();
   let broken: Error | undefined;
   try {
     return await work(client);
@@ -135,7 +133,6 @@ async function onConnection<Result>(
     }
     if (unavailable && !isServerError(unavailable.cause))
       unavailable.unknownBackend = backends.get(client);
-    if (unavailable && isDemoted(unavailable)) primary.advance(tried);
     throw unavailable ?? error;
   } finally {
     client.release(broken);

@@ -23,8 +23,6 @@ export class DatabaseUnavailable extends Error {
   isTold = false;
 }
 
-/** A standby refused a write, so another host must have become the primary. */
-const DEMOTED = new Set(["25006"]);
 /** The server has no connections left. */
 const FULL = new Set(["53300"]);
 /** A deadlock, or a lock timeout: another transaction held what the statement needed. */
@@ -38,7 +36,7 @@ const OVERSTRAINED = ROLLED_BACK.union(FULL).union(new Set(["53100", "53200", "5
 /** The connection is gone, or the server is out of disk, memory, descriptors or connections. */
 const UNAVAILABLE_CLASSES = new Set(["08", "53"]);
 const UNAVAILABLE_STATES = new Set([
-  ...DEMOTED,
+  "25006", // read-only: the host has become a standby
   "57P01", // admin shutdown
   "57P02", // crash shutdown
   "57P03", // cannot connect now
@@ -77,11 +75,6 @@ export function asUnavailable(error: unknown): DatabaseUnavailable | undefined {
 /** Whether the statement was rolled back because another transaction held what it needed. */
 export function isLockedOut(unavailable: DatabaseUnavailable): boolean {
   return hasState(unavailable, LOCKED_OUT);
-}
-
-/** The host no longer takes writes. */
-export function isDemoted(unavailable: DatabaseUnavailable): boolean {
-  return hasState(unavailable, DEMOTED);
 }
 
 /** The server is up, but all of its connections are in use. */
