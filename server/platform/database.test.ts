@@ -125,7 +125,7 @@ test("a query that finds every connection busy waits for connect_timeout, and is
   }
 });
 
-test("if the server has no further connection, a query waits for one in use, and is not refused", async () => {
+test("while the server has no further connection, a query waits for one in use, and is not refused", async () => {
   await using server = await testDatabase();
   await using role = await limitedRole(server);
   const db = openDatabase({ url: role.url, log: silentLog, maxConnections: 3 });
@@ -135,6 +135,14 @@ test("if the server has no further connection, a query waits for one in use, and
   const answers = await Promise.all([1, 2, 3, 4].map((n) => db.query(sql`select ${n}::int as n`)));
 
   assert.deepEqual(answers.flat(), [{ n: 1 }, { n: 2 }, { n: 3 }, { n: 4 }]);
+  await role.limit(3);
+  await eventually("the pool opens more connections again", async () => {
+    const asked = [1, 2, 3].map(() =>
+      db.query<{ pid: number }>(sql`select pg_backend_pid() as pid from pg_sleep(0.05)`),
+    );
+    const pids = (await Promise.all(asked)).flat().map(({ pid }) => pid);
+    return new Set(pids).size === 3;
+  });
   await db.close();
 });
 
