@@ -1,5 +1,4 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
-import { isId } from "#platform";
 
 const MAC_OCTETS = 12;
 
@@ -29,10 +28,7 @@ export function cursors(key: Buffer, previousKey?: Buffer): Cursors {
       const id = octets.subarray(0, 16);
       const sealed = octets.subarray(16);
       if (!known.some((by) => timingSafeEqual(sealed, mac(id, boundTo, by)))) return undefined;
-      const text = id
-        .toString("hex")
-        .replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
-      return isId(text) ? text : undefined;
+      return id.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
     },
   };
 }

@@ -213,21 +213,27 @@ for (const [when, isLater] of [
   });
 }
 
-test("a connection goes on however many requests it has had one after the other", async () => {
+test("a connection goes on however many pairs of requests it has had one after the other", async () => {
   const { app, port, answer } = await startSlow();
   answer("done");
   const socket = connect(port, "127.0.0.1");
+  let said = "";
+  socket.on("data", (octets: Buffer) => void (said += octets.toString()));
 
-  for (let n = 0; n <= MAX_PIPELINED; n += 1) {
-    socket.write(REQUEST);
-    const [said] = (await once(socket, "data")) as [Buffer];
-    assert.match(said.toString(), /^HTTP\/1\.1 200 /);
+  for (let pairs = 1; pairs <= MAX_PIPELINED; pairs += 1) {
+    socket.write(REQUEST.repeat(2));
+    await until(
+      "both are answered",
+      () => said.match(/HTTP\/1\.1 200 /g)?.length === 2 * pairs || socket.readableEnded,
+    );
   }
+
+  assert.doesNotMatch(said, /^connection: close\r$/im);
   socket.destroy();
   await app.close();
 });
 
-test("a client that reads nothing of its answer is cut off when its time is up", async () => {
+test("a client that reads nothing of its answer is cut off when its time is up, and one that has none is not", async () => {
   const clock = manualClock();
   const { app, port, asked, answer } = await startSlow(clock);
   const accepted = once(app.server, "connection") as Promise<[Socket]>;
@@ -235,6 +241,9 @@ test("a client that reads nothing of its answer is cut off when its time is up",
   client.write(REQUEST);
   await asked;
   const [connection] = await accepted;
+  const another = once(app.server, "connection") as Promise<[Socket]>;
+  const patient = connect(port, "127.0.0.1");
+  const [idle] = await another;
 
   answer(UNREAD);
   await until("more is written than it takes", () => connection.writableLength > 0);
@@ -242,7 +251,8 @@ test("a client that reads nothing of its answer is cut off when its time is up",
   const isOpen = !connection.destroyed;
   clock.advance(LOOK_MS);
 
-  assert.deepEqual([isOpen, connection.destroyed], [true, true]);
+  assert.deepEqual([isOpen, connection.destroyed, idle.destroyed], [true, true, false]);
   client.destroy();
+  patient.destroy();
   await app.close();
 });

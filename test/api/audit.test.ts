@@ -323,6 +323,8 @@ async function fillWithGoodData(db: TestDatabase): Promise<void> {
   const undelivered = await send({ text: "is in doubt" });
   const long = await send({ text: "a".repeat(200) });
   const rejected = await send({ text: "is rejected later" });
+  // No message follows the revocation, so the key was good for all of them.
+  await revokeKey(db, { keyId: used.keyId, actor, now: clock.now() });
 
   const handedOver = [delivered, undelivered, long, rejected];
   await db.transaction(async (tx) => {
