@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { test } from "node:test";
 import { sql } from "#platform";
 import { type TestDatabase, testDatabase } from "../../test/support/postgres.ts";
-import { measureQueue } from "./queue-depth.ts";
+import { measureCarrierQueues, measureQueue } from "./queue-depth.ts";
 
 const CARRIER = randomUUID();
 
@@ -22,7 +22,9 @@ test("a small queue is counted by account and carrier, due and scheduled apart",
   const [due, later] = [await queue(db, 3, "now"), await queue(db, 2, "later")];
 
   const depths = await measureQueue(db);
+  const [carrier] = await measureCarrierQueues(db);
 
+  assert.partialDeepStrictEqual(carrier, { carrier_id: CARRIER, due: 3, held: 0, scheduled: 2 });
   const shown = new Map(depths.map(({ account_id, ...depth }) => [account_id, depth]));
   const common = { carrier_id: CARRIER, is_more: false };
   assert.partialDeepStrictEqual(shown.get(due), { ...common, waiting: 3, scheduled: 0 });
@@ -38,8 +40,22 @@ test("a message that a node holds counts as waiting, even if its lease ends late
   await db.query(sql`update send_queue set leased_by = gen_random_uuid()`);
 
   const [depth] = await measureQueue(db);
+  const [carrier] = await measureCarrierQueues(db);
 
   assert.partialDeepStrictEqual(depth, { waiting: 2, scheduled: 0 });
+  assert.partialDeepStrictEqual(carrier, { due: 0, held: 2, scheduled: 0, oldest_due_at: null });
+});
+
+test("the oldest message due for a carrier is found, whichever account it is of", async () => {
+  await using db = await testDatabase();
+  const accounts = [await queue(db, 2, "now"), await queue(db, 2, "now")].toSorted();
+  await db.query(sql`
+    update send_queue set due_at = due_at - interval '1 hour' where account_id = ${accounts[1]}`);
+
+  const [carrier] = await measureCarrierQueues(db);
+
+  const [oldest] = await db.query(sql`select min(due_at) as at from send_queue`);
+  assert.deepEqual({ at: carrier?.oldest_due_at }, oldest);
 });
 
 test("an empty queue has no depth", async () => {

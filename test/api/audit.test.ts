@@ -63,6 +63,17 @@ test("a message that a carrier accepted as a whole has one segment on record", a
   assert.deepEqual(violations, []);
 });
 
+test("messages may wait for a paused carrier, and a receipt for a submission that is still to come", async () => {
+  const { violations } = await afterPlanting(`
+    update carriers set paused = true;
+    update send_queue set due_at = now() - interval '2 minutes';
+    insert into parked_receipts (parked_id, carrier_id, match_ids, receipt, at, since)
+    select gen_random_uuid(), carrier_id, array[match_id], '{}', now() - interval '2 minutes', at + interval '1 ms'
+      from submissions where match_id is not null`);
+
+  assert.deepEqual(violations, []);
+});
+
 test("a webhook may be given up by an attempt that began before its day was over and ended after it", async () => {
   const { violations } = await afterPlanting(`
     insert into webhook_attempts (account_id, message_id, sequence, attempt, at, step, error_class, total_ms, ended)

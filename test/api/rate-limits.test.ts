@@ -304,6 +304,28 @@ test("every authenticated answer has the three headers, including refusals", asy
   assert.equal((await one.get("/healthz")).headers["ratelimit-limit"], undefined);
 });
 
+test("each send by a key that was revoked while this node remembered it is a failed authentication", async () => {
+  const { accountId } = await one.createAccount(0);
+  const { key, keyId } = await one.createKey({ accountId });
+  const send = async () => {
+    const answer = await one.inject({
+      method: "POST",
+      url: "/v1/messages",
+      remoteAddress: "192.0.2.12",
+      headers: { "x-api-key": key },
+      payload: message,
+    });
+    return answer.statusCode;
+  };
+  assert.equal(await send(), 402);
+  await one.revoke(keyId);
+
+  const statuses: number[] = [];
+  for (let n = 0; n <= 20; n += 1) statuses.push(await send());
+
+  assert.deepEqual(statuses, [...Array<number>(20).fill(401), 429]);
+});
+
 test("after 20 failed authentications an address gets 429, whatever it says in X-Forwarded-For; valid keys still pass", async () => {
   let asked = 0;
   const ask = (key: string | undefined, remoteAddress: string) => {
