@@ -98,7 +98,7 @@ test("a stop waits for the pass in progress and notifies it by its signal", asyn
   await new Promise<void>((resolve) => setImmediate(resolve));
   assert.equal(signal?.aborted, true);
   assert.equal(isStopped, false);
-  end(5);
+  end(0);
   await stopped;
 
   assert.equal(clock.waiting(), 0, "and rests no more");

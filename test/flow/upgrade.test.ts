@@ -98,6 +98,14 @@ test("losing the database while waiting to migrate is reported as the database b
   });
 });
 
+test("two nodes that start at once on an empty database migrate it once", async () => {
+  await using other = await testDatabase({ isEmpty: true });
+
+  const applied = await Promise.all([migrate(other.url), migrate(other.url)]);
+
+  assert.deepEqual(applied.map(({ length }) => length > 0).toSorted(), [false, true]);
+});
+
 test("a temporary failure such as a lock timeout is not blamed on the migration", async () => {
   await using other = await testDatabase({ isEmpty: true });
   const url = new URL(other.url);
