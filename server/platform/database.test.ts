@@ -75,6 +75,26 @@ test("a pool logs an absence and its end once each, with its name; a closed pool
   ]);
 });
 
+test("a connection lost before the commit was sent leaves no doubt that nothing was committed", async () => {
+  await using server = await testDatabase();
+  const url = new URL(server.url);
+  await using proxy = await startTcpProxy({ host: url.hostname, port: Number(url.port) });
+  url.port = String(proxy.port);
+  const db = openDatabase({ url: url.href, log: silentLog, maxConnections: 1 });
+
+  const lost = db.transaction(async (tx) => {
+    await tx.query(sql`select 1`);
+    proxy.cut();
+    await tx.query(sql`select 2`);
+  });
+
+  await assert.rejects(
+    lost,
+    (error) => error instanceof DatabaseUnavailable && !error.isCommitUnknown,
+  );
+  await db.close();
+});
+
 test("a server that hangs keeps no connection of a closed pool open", async () => {
   await using server = await testDatabase();
   const url = new URL(server.url);
