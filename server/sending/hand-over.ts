@@ -163,7 +163,7 @@ function outgoing(
     wholeText: message.text,
     ...part,
     concatReference: message.concat_reference,
-    validitySeconds: Math.max(1, Math.round(validityMs / 1000)),
+    validitySeconds: Math.round(validityMs / 1000),
     ...submission,
   };
 }
