@@ -115,8 +115,8 @@ test("a run that stops reserves no more places, waits for those it has, and give
       happened.push(signal.aborted ? "told of the stop" : "sent");
       return { kind: "unsent" };
     },
-    async submission({ step }) {
-      happened.push(step?.next);
+    async submission({ answer, step }) {
+      happened.push(answer.kind, step);
       return "stored";
     },
     async stop() {
@@ -130,7 +130,9 @@ test("a run that stops reserves no more places, waits for those it has, and give
   run.take(message);
   await stopped;
 
-  assert.deepEqual(happened, ["told of the stop", "again", "closed"]);
+  // Not to the next carrier of its route: this one took nothing because the node stops.
+  const again = { next: "again", delayMs: 0, carrierId: "c1" };
+  assert.deepEqual(happened, ["told of the stop", "none", again, "closed"]);
 });
 
 test("a segment still unanswered when its carrier closes is recorded as in doubt before the stop is over", async () => {
@@ -289,7 +291,7 @@ function running({ clock, db = empty, submission, isBehind, ...carrier }: Given)
       ...(submission && { submission }),
       ...(isBehind && { isBehind }),
     },
-    routing: async () => ({ version: 1, carriersFor: () => ["c1"], priceFor: () => 1 }),
+    routing: async () => ({ version: 1, carriersFor: () => ["c1", "c2"], priceFor: () => 1 }),
     isPaused: () => false,
     nodeId,
     clock,

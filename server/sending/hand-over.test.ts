@@ -33,14 +33,16 @@ test("a segment waiting at its carrier checks that its lease still holds when it
   const world = await makeWorld();
   const due = await world.claimed();
   let isLeaseFresh = true;
+  let isBack = false;
   const sent = await world.handOver(
     due,
     async (_segment, mayLeave) => {
       isLeaseFresh = false;
       return mayLeave() ? accepted("1") : { kind: "unsent" };
     },
-    { isLeaseFresh: () => isLeaseFresh },
+    { isLeaseFresh: () => isLeaseFresh, onBack: () => (isBack = true) },
   );
+  assert.ok(isBack, "it was there before whoever comes now");
   assert.deepEqual(sent, [1]);
   assert.equal(await world.status(), "QUEUED");
   assert.deepEqual(await world.queue(), [{ lease_epoch: 1, is_leased: false }]);
@@ -184,6 +186,41 @@ for (const isAccepted of [true, false]) {
     );
   });
 }
+
+test("a resend waiting for its turn is sent if the late answer could not be stored", async () => {
+  const world = await makeWorld();
+  const answeredLate = new Set<string>();
+  const late = Promise.resolve(accepted("1"));
+  const { promise: tried, resolve: fail } = Promise.withResolvers<void>();
+  const recorder = {
+    ...recorderOf(db, world.nodeId),
+    async submission(submission: Submission) {
+      if (submission.answer.kind === "in_doubt") return world.record(submission);
+      fail();
+      throw new Error("its row is damaged");
+    },
+  };
+  await world.handOver(
+    await world.claimed(),
+    async () => ({ kind: "in_doubt", why: "timeout", lateAnswer: late }),
+    { recorder, answeredLate },
+  );
+  await tried;
+  await world.leaseAgain();
+
+  const waiting = { attempt: 2, epoch: 2, earlier: await world.read() };
+  let mayLeave: boolean | undefined;
+  await world.handOver(
+    await world.claimed(waiting),
+    async ({ segment }, ask) => {
+      mayLeave ??= ask();
+      return accepted(String(segment));
+    },
+    { answeredLate },
+  );
+
+  assert.equal(mayLeave, true);
+});
 
 test("a resend waiting for its turn is sent if the late answer is a temporary refusal", async () => {
   const world = await makeWorld();
@@ -443,30 +480,31 @@ for (const inDoubt of ["resend", "fail"] as const) {
   });
 }
 
-test("a refusal reported by a former holder ends the message, which is not sent again", async () => {
-  const world = await makeWorld();
-  const { message, epoch } = await world.claimed();
-  await world.overtake();
-  const taken = await world.claimed({ epoch: epoch + 1, wasLeased: true });
-  const { carrierId } = world.carrier;
-  const answer = { kind: "refused", temporary: false, throttled: false } as const;
-  const refusal = { ...answer, code: "BLOCKED", carrierCode: "0x45" } as const;
-  const told = await world.record({
-    message,
-    epoch,
-    carrierId,
-    segment: 1,
-    turn: 1,
-    answer: refusal,
-    step: { next: "fail", code: "BLOCKED", carrierCode: "0x45" },
-    at: systemClock.now(),
-  });
-  assert.equal(told, "overtaken");
+for (const { segment, what } of [
+  { segment: 1, what: "the first segment" },
+  { segment: 2, what: "the second segment" },
+]) {
+  test(`a refusal of ${what} by a former holder ends the message, which is not sent again`, async () => {
+    const world = await makeWorld();
+    const { message, epoch } = await world.claimed();
+    const { carrierId } = world.carrier;
+    const first = { message, epoch, carrierId, turn: 1, at: systemClock.now() };
+    if (segment === 2)
+      await world.record({ ...first, segment: 1, answer: accepted("1"), step: null });
+    await world.overtake();
+    const earlier = await world.read();
+    const taken = await world.claimed({ epoch: epoch + 1, wasLeased: true, earlier });
+    const answer = { kind: "refused", temporary: false, throttled: false } as const;
+    const refusal = { ...answer, code: "BLOCKED", carrierCode: "0x45" } as const;
+    const step = { next: "fail", code: "BLOCKED", carrierCode: "0x45" } as const;
+    const told = await world.record({ ...first, segment, answer: refusal, step });
+    assert.equal(told, "overtaken");
 
-  assert.deepEqual(await world.handOver(taken, async () => accepted("1")), []);
-  const { status, error_code, error_carrier_code } = await world.message();
-  assert.deepEqual([status, error_code, error_carrier_code], ["FAILED", "BLOCKED", "0x45"]);
-});
+    assert.deepEqual(await world.handOver(taken, async () => accepted("1")), []);
+    const { status, error_code, error_carrier_code } = await world.message();
+    assert.deepEqual([status, error_code, error_carrier_code], ["FAILED", "BLOCKED", "0x45"]);
+  });
+}
 
 test("a node lost between the last doubt and the end of its message leaves no further doubt", async () => {
   const world = await makeWorld({ inDoubt: "resend" });

@@ -10,6 +10,7 @@ import { heldMessage, lease, readMessage } from "../../test/support/messages.ts"
 import { absentDatabase, recorderOf } from "../../test/support/recorder.ts";
 import { findUnreported, RECALL_AFTER_MS } from "./recall-receipts.ts";
 import { receiptSink } from "./receipt-sink.ts";
+import type { Submission } from "./record.ts";
 
 const api = await startApi({ credits: 100_000 });
 after(() => api[Symbol.asyncDispose]());
@@ -17,28 +18,37 @@ const { db } = api;
 // A sweep covers the receipts of all carriers.
 beforeEach(() => db.query(sql`delete from parked_receipts`));
 
-test("an answer with a rejecting receipt locks the account before the queue, as a cancellation does", async () => {
-  const { message, carrierId, at, record, submission } = await held();
-  await record.receipt({ receipt: rejection(carrierId), at });
+for (const what of ["a refusal", "an answer with a rejecting receipt", "a rejection before SENT"]) {
+  test(`${what} locks the account before the queue, as a cancellation does`, async () => {
+    const { nodeId, message, carrierId, at, record, submission, again } = await held();
+    const [taken, sent] = [{ answer: accepted("x") }, { step: { next: "sent" } as const }];
+    let last = { ...submission, ...taken, ...sent } as Submission;
+    if (what === "a refusal") last = { ...submission, ...REFUSAL };
+    else await record.receipt({ receipt: rejection(carrierId), at });
+    if (what === "a rejection before SENT") {
+      await record.submission({ ...submission, ...taken, step: again });
+      await lease(db, nodeId, message.message_id);
+      last = { ...submission, ...sent, turn: 0, answer: { kind: "none" } };
+    }
 
-  // Locks as a cancellation does: the account first, then the queue row.
-  const stored = await db.transaction(async (tx) => {
-    await lockAccounts(tx, [message.account_id]);
-    const sent = { answer: accepted("x"), step: { next: "sent" } } as const;
-    const storing = record.submission({ ...submission, ...sent });
-    await somebodyWaits(db);
-    await tx.query(sql`
-      select message_id from send_queue where message_id = ${message.message_id} for update nowait`);
-    return { storing };
+    // Locks as a cancellation does: the account first, then the queue row.
+    const stored = await db.transaction(async (tx) => {
+      await lockAccounts(tx, [message.account_id]);
+      const storing = record.submission(last);
+      await somebodyWaits(db);
+      await tx.query(sql`
+        select message_id from send_queue where message_id = ${message.message_id} for update nowait`);
+      return { storing };
+    });
+    await stored.storing;
+
+    const ended = await readMessage(api, message.message_id);
+    assert.equal(ended.status, "FAILED");
+    const kinds = await db.query(sql`
+      select kind from ledger where message_id = ${message.message_id} order by seq`);
+    assert.deepEqual(kinds, [{ kind: "charge" }, { kind: "refund" }]);
   });
-  await stored.storing;
-
-  const ended = await readMessage(api, message.message_id);
-  assert.equal(ended.status, "FAILED");
-  const kinds = await db.query(sql`
-    select kind from ledger where message_id = ${message.message_id} order by seq`);
-  assert.deepEqual(kinds, [{ kind: "charge" }, { kind: "refund" }]);
-});
+}
 
 test("a rejecting receipt locks the account before the message, as a cancellation does", async () => {
   const { message, carrierId, at, record, submission } = await held();
@@ -87,6 +97,31 @@ test("a receipt that came while its message was still QUEUED takes effect once i
       effect === "delivered" ? ["DELIVERED", null, null] : ["FAILED", "BLOCKED", "007"],
     );
   }
+});
+
+test("a parked receipt decides before one that arrives together with the answer", async () => {
+  const { message, carrierId, at, record, submission } = await held();
+  const receipt = rejection(carrierId);
+  await record.receipt({ receipt: { ...receipt, effect: "delivered" }, at });
+
+  await Promise.all([
+    record.submission({ ...submission, answer: accepted("x"), step: { next: "sent" } }),
+    record.receipt({ receipt, at }),
+  ]);
+
+  assert.equal((await readMessage(api, message.message_id)).status, "DELIVERED");
+});
+
+test("a last doubt ends a message as UNKNOWN, whatever another carrier's alphabet could not hold", async () => {
+  const { nodeId, message, record, submission, again } = await held();
+  const unfit = { ...REFUSAL.answer, code: "CONTENT_REJECTED", carrierCode: null } as const;
+  await record.submission({ ...submission, answer: unfit, step: again });
+  await lease(db, nodeId, message.message_id);
+
+  const step = { next: "fail", code: "UNKNOWN", carrierCode: null } as const;
+  await record.submission({ ...submission, turn: 2, answer: DOUBT, step });
+
+  assert.equal((await readMessage(api, message.message_id)).error_code, "UNKNOWN");
 });
 
 test("a doubt and the late answer to it may be stored together: the row has both", async () => {
@@ -577,6 +612,11 @@ test("a message accepted long enough ago is asked about again until any receipt 
 });
 
 const DOUBT = { kind: "in_doubt", why: "timeout" } as const;
+const REFUSED = { next: "fail", code: "BLOCKED", carrierCode: "0x45" } as const;
+const REFUSAL = {
+  answer: { ...REFUSED, kind: "refused", temporary: false, throttled: false },
+  step: REFUSED,
+} as const;
 const accepted = (id: string) => ({ kind: "accepted", carrierMessageId: id, matchId: id }) as const;
 
 /**
