@@ -265,6 +265,30 @@ test("a failure reported twice for a segment handed over twice counts once", asy
   }
 });
 
+test("one receipt delivers a message of several segments that its carrier took in one piece", async () => {
+  const { message, carrierId, at, record, submission } = await held({ text: "x".repeat(200) });
+  const sent = { answer: accepted("x"), step: { next: "sent" } } as const;
+  await record.submission({ ...submission, isWhole: true, ...sent });
+
+  await record.receipt({ receipt: { ...rejection(carrierId), effect: "delivered" }, at });
+
+  assert.equal((await readMessage(api, message.message_id)).status, "DELIVERED");
+});
+
+test("a failure reported for a segment counts, whatever became of it before it was taken", async () => {
+  for (const answer of [DOUBT, { ...REFUSAL.answer, temporary: true }] as const) {
+    const { nodeId, message, carrierId, at, record, submission, again } = await held();
+    await record.submission({ ...submission, answer, step: again });
+    await lease(db, nodeId, message.message_id);
+    const sent = { answer: accepted("x"), step: { next: "sent" } } as const;
+    await record.submission({ ...submission, turn: 2, ...sent });
+
+    await record.receipt({ receipt: rejection(carrierId), at });
+
+    assert.equal((await readMessage(api, message.message_id)).status, "FAILED");
+  }
+});
+
 test("a failure reported to two nodes at once for a segment handed over twice counts once", async () => {
   const { message, carrierId, at, record } = await sentTwice();
   const failure = { ...rejection(carrierId), state: "UNDELIV", effect: "undelivered" } as const;
@@ -623,9 +647,9 @@ const accepted = (id: string) => ({ kind: "accepted", carrierMessageId: id, matc
  * A message that a node holds, the recorder of its answers, and its first submission, still without
  * an answer. Its carrier has no other messages.
  */
-async function held() {
+async function held(fields: object = {}) {
   const nodeId = newId(systemClock.now().getTime());
-  const message = await heldMessage(api, nodeId);
+  const message = await heldMessage(api, nodeId, fields);
   const at = systemClock.now();
   const carrierId = newId(at.getTime());
   return {

@@ -74,11 +74,24 @@ test("a segment that failed before its resend was answered is open again, and re
   assert.deepEqual([before.status, (await message.end()).status], ["SENT", "DELIVERED"]);
 });
 
+test("if a carrier reports once per message, one delivered segment delivers it, even before SENT", async () => {
+  const told = nodeOn(api, "message");
+  for (const isEarly of [false, true]) {
+    const message = await told.threeSegments();
+    await message.answered("first", "second");
+    if (!isEarly) await message.answered("last");
+    await message.reported([{ of: "second", state: "DELIVRD", isAtOnce: false }]);
+    if (isEarly) await message.answered("last");
+
+    assert.equal((await message.end()).status, "DELIVERED");
+  }
+});
+
 /** A sender for messages that the test answers and reports on. */
-function nodeOn(api: TestApi) {
+function nodeOn(api: TestApi, per: "segment" | "message" = "segment") {
   const { db } = api;
   const nodeId = newId(systemClock.now().getTime());
-  const record = recorderOf(db, nodeId);
+  const record = recorderOf(db, nodeId, { rules: () => ({ windowMs: 60_000, per }) });
 
   async function threeSegments() {
     const message = await heldMessage(api, nodeId, { text: "x".repeat(400) });

@@ -26,12 +26,12 @@ export async function settleSent(
   const progress = await readProgress(tx, messages);
   const losses = await readLosses(tx, messages);
   const moves = messages.flatMap((message) => {
-    const { message_id: messageId, carrier_id: carrierId, status } = message;
+    const { message_id: messageId, carrier_id: carrierId } = message;
     const reached = progress.get(messageId) ?? noneYet(message);
     // A segment that was submitted again since then is not lost.
     const loss = losses.get(messageId)?.find(({ segment }) => isBad(reached.get(segment)?.effect));
     const isAnyDelivered = [...reached.values()].some(({ effect }) => effect === "delivered");
-    if (status !== "SENT" || !(loss || isAnyDelivered)) return [];
+    if (!(loss || isAnyDelivered)) return [];
     const { per } = rules(carrierId ?? "");
     return finalMove(message, { ...(loss ?? DELIVERED), progress: reached, per, at }) ?? [];
   });

@@ -59,8 +59,8 @@ export async function noteReceipts(tx: Transaction, notes: Note[]): Promise<void
     applied: isApplied,
     ...(isLoss && { error: receipt.errorCode ?? "UNKNOWN" }),
   }));
-  // Several receipts of one submission in a batch become one update, in the order they came. The
-  // ids are compared in the same way as in `accept_messages`.
+  // Several receipts of one submission in a batch become one update, in the order they came; at most
+  // one of them counts. The ids are compared in the same way as in `accept_messages`.
   await tx.query(sql`
     update submissions s
        set receipts = case when u.effect is null and jsonb_array_length(s.receipts) >= ${MAX_KEPT} then s.receipts
@@ -69,7 +69,7 @@ export async function noteReceipts(tx: Transaction, notes: Note[]): Promise<void
            receipt_effect = coalesce(s.receipt_effect, u.effect)
       from (
         select message_id, segment, turn, jsonb_agg(entry order by n) as receipts,
-               (array_agg(effect order by n) filter (where effect is not null))[1] as effect
+               max(effect) as effect
           from unnest(${notes.map(({ match }) => match.message_id)}::uuid[], ${notes.map(({ match }) => match.segment)}::smallint[],
                       ${notes.map(({ match }) => match.turn)}::integer[], ${entries.map((entry) => JSON.stringify(entry))}::jsonb[],
                       ${notes.map(({ receipt, isCounted }) => (isCounted ? receipt.effect : null))}::text[])
