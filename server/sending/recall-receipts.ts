@@ -19,7 +19,6 @@ export async function findUnreported(db: Database, carrierId: string, now: Date)
      where message_id >= ${idFloor(new Date(now.getTime() - RECALL_MS))}
        and carrier_id = ${carrierId}
        and outcome = 'accepted'
-       and receipt_effect is null
        and receipts is null
        and at < ${new Date(now.getTime() - RECALL_AFTER_MS)}
      limit 10000`);

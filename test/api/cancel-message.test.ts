@@ -63,6 +63,20 @@ test("canceling again changes nothing and refunds nothing", async () => {
   assert.equal(await balance(account), 5);
 });
 
+test("a canceled message is moved by nobody who still takes it for waiting", async () => {
+  const account = await api.createAccount(5);
+  const messageId = await waiting(account);
+  await cancel(messageId, account);
+
+  const { accountId } = account;
+  const step = { accountId, messageId, recipient: body.recipient, callbackUrl: null } as const;
+  const sent = { ...step, from: "QUEUED", to: "SENT", at: new Date() } as const;
+  const moved = await api.db.transaction((tx) => moveMessages(tx, [sent], unheard));
+
+  const read = await api.get(`/v1/messages/${messageId}`, account);
+  assert.deepEqual([moved.size, read.json().status], [0, "FAILED"]);
+});
+
 test("a message canceled ten times at once on two nodes is refunded once", async () => {
   await using other = await startApi({ db: api.db });
   const account = await api.createAccount(5);

@@ -37,8 +37,12 @@ test("the ledger has one entry per change, each continuing from the last balance
   const { messageId } = (await api.send({ ...message, text: "a".repeat(161) }, account)).json();
   await api.post(`/v1/messages/${messageId}/cancel`, undefined, account);
   await book(account, "adjustment", -3);
+  const messages = [{ ...message, text: "a".repeat(161) }, message];
+  const { data } = (await api.post("/v1/messages/batch", { messages }, account)).json();
 
   assert.deepEqual(await entries(account), [
+    [6, "charge", -1, 4, data[1].messageId, null],
+    [5, "charge", -2, 5, data[0].messageId, null],
     [4, "adjustment", -3, 7, null, "operator"],
     [3, "refund", 2, 10, messageId, null],
     [2, "charge", -2, 8, messageId, null],
