@@ -194,20 +194,14 @@ test("a resend that fails ends nothing if the first was accepted late, even in o
 });
 
 test("a message remembers the carrier that took it, even if that is not the first of its route", async () => {
-  const nodeId = newId(systemClock.now().getTime());
-  const message = await heldMessage(api, nodeId);
-  const carrierId = newId(systemClock.now().getTime());
-  const answer = accepted("x");
-  const taken = { epoch: 1, carrierId, segment: 1, turn: 1, at: systemClock.now() };
-  await recorderOf(db, nodeId).submission({
-    message,
-    ...taken,
-    answer,
-    step: { next: "sent" },
-  });
-
+  const { message, carrierId, at, record, submission } = await held();
+  await record.submission({ ...submission, answer: accepted("x"), step: { next: "sent" } });
   const sent = await readMessage(api, message.message_id);
-  assert.equal(sent.carrier_id, carrierId);
+  await record.receipt({ receipt: { ...rejection(carrierId), effect: "delivered" }, at });
+  const ended = await readMessage(api, message.message_id);
+
+  assert.deepEqual([sent.status, sent.carrier_id], ["SENT", carrierId]);
+  assert.deepEqual([ended.status, ended.carrier_id], ["DELIVERED", carrierId]);
 });
 
 test("refusals by the carrier's code, and receipts that come after the end, are counted per carrier", async () => {
