@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
-import { type Clock, newId, openDatabase, silentLog, sql, systemClock } from "#platform";
+import { type Clock, newId, NIL_ID, openDatabase, silentLog, sql, systemClock } from "#platform";
 import { startApi } from "../../test/support/api.ts";
 import { held } from "../../test/support/locks.ts";
 import { claimDueSends, renewDue } from "./due-send.ts";
@@ -97,11 +97,22 @@ test("if more accounts wait than there is room for, no more messages are claimed
   assert.equal(taken.length, 2);
 });
 
-test("accounts whose messages are scheduled for later take no share of the room", async () => {
+test("the room is shared evenly: an account's backlog leaves the others their part", async () => {
+  const other = await api.createAccount();
+  for (const by of [api, api, other, other]) await send(by);
+
+  const taken = await db.query<{ account_id: string }>(claim(await carrierOf(), 2));
+
+  const accounts = new Set(taken.map(({ account_id }) => account_id));
+  assert.deepEqual(accounts, new Set([api.accountId, other.accountId]));
+});
+
+test("messages scheduled for later are not claimed, and their accounts take no share of the room", async () => {
   const later = { sendAt: new Date(Date.now() + 3_600_000) };
   await send(await api.createAccount(), later);
   await send(await api.createAccount(), later);
   const due = [await send(), await send()];
+  await send(api, later);
 
   const taken = await db.query<Claimed>(claim(await carrierOf(), 3));
 
@@ -127,6 +138,27 @@ test("claims follow the order of waiting across accounts; a scheduled message wa
   );
 });
 
+test("a claim that reached its most accounts names the last, and the next one finds those behind it", async () => {
+  const carrierId = newId(0);
+  await db.query(sql`
+    insert into send_queue (message_id, account_id, carrier_id, due_at, expires_at)
+    select gen_random_uuid(), gen_random_uuid(), ${carrierId}, now(), now() + interval '1 hour'
+      from generate_series(1, 501)`);
+  const [before, last] = await db.query<{ account_id: string }>(sql`
+    select account_id from send_queue order by account_id offset 499`);
+  const lastOf = async (afterAccount: string) => {
+    const wish = { ...wishFor(carrierId), afterAccount };
+    return (await claimDueSends(db, wish, { clock: systemClock })).lastAccount;
+  };
+
+  const reached = [await lastOf(NIL_ID), await lastOf(before?.account_id ?? "")];
+
+  assert.deepEqual(reached, [before?.account_id, undefined]);
+  const behind = await db.query(sql`
+    select lease_epoch from send_queue where account_id = ${last?.account_id}`);
+  assert.deepEqual(behind, [{ lease_epoch: 1 }]);
+});
+
 type Claimed = { message_id: string };
 
 async function send(by: { key: string } = api, fields: object = {}): Promise<string> {
@@ -142,7 +174,7 @@ async function carrierOf(): Promise<string> {
 function claim(carrierId: string, room: number) {
   const { nodeId, afterAccount } = wishFor(carrierId);
   return sql`
-    select message_id from claim_sends(${carrierId}, ${nodeId}, interval '30 s', ${room}, ${afterAccount})
+    select message_id, account_id from claim_sends(${carrierId}, ${nodeId}, interval '30 s', ${room}, ${afterAccount})
      where message_id is not null`;
 }
 
@@ -162,7 +194,7 @@ function wishFor(carrierId = ""): Parameters<typeof claimDueSends>[1] {
     carrierId,
     nodeId: newId(systemClock.now().getTime()),
     room: 10,
-    afterAccount: "00000000-0000-0000-0000-000000000000",
+    afterAccount: NIL_ID,
     nowMs: systemClock.leaseMs(),
   };
 }
