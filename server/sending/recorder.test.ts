@@ -124,13 +124,31 @@ test("a last doubt ends a message as UNKNOWN, whatever another carrier's alphabe
   assert.equal((await readMessage(api, message.message_id)).error_code, "UNKNOWN");
 });
 
-test("a doubt and the late answer to it may be stored together: the row has both", async () => {
+test("a message given back waits in its old place, and only its last claim gives it back", async () => {
+  const { nodeId, message, record, submission, again } = await held();
+  const { message_id: messageId } = message;
+  const queued = () =>
+    db.query(sql`
+      select leased_by, due_at = placed_at as "isInPlace" from send_queue where message_id = ${messageId}`);
+  await db.query(sql`update send_queue set lease_epoch = 2 where message_id = ${messageId}`);
+
+  const former = await record.submission({ ...submission, answer: DOUBT, step: again });
+  const afterFormer = await queued();
+  await record.submission({ ...submission, epoch: 2, turn: 2, answer: DOUBT, step: again });
+
+  assert.equal(former, "overtaken");
+  assert.deepEqual(afterFormer, [{ leased_by: nodeId, isInPlace: false }]);
+  assert.deepEqual(await queued(), [{ leased_by: null, isInPlace: true }]);
+});
+
+test("a doubt and the late answer to it may be stored together: the row has both, and no later answer", async () => {
   const { message, record, submission, again } = await held();
 
   await Promise.all([
     record.submission({ ...submission, answer: DOUBT, step: again }),
     record.submission({ ...submission, answer: accepted("x"), step: null }),
   ]);
+  await record.submission({ ...submission, ...REFUSAL, step: null });
 
   const rows = await db.query(sql`
     select in_doubt_at is not null as "inDoubt", doubt_reason, outcome, match_id
