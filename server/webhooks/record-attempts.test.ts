@@ -33,12 +33,12 @@ const cases: [string, (claim: Claim) => Recorded, object][] = [
   [
     "put back",
     (claim) => ({ claim, at, attempt: null, next: "put_back", waitMs: 0 }),
-    { attempts: 0, noted: 0, failures: 0 },
+    { attempts: 0, interrupted: 2, noted: 0, failures: 0 },
   ],
   [
     "tried again",
     (claim) => ({ claim, at, attempt, next: "again", step: 1, waitMs: 0 }),
-    { attempts: 1, noted: 1, failures: 1 },
+    { attempts: 1, interrupted: 0, noted: 1, failures: 1 },
   ],
 ];
 for (const [what, recorded, expected] of cases) {
@@ -46,12 +46,13 @@ for (const [what, recorded, expected] of cases) {
     await using world = await webhookWorld();
     const { db } = world;
     await world.sent(1, { url: ADDRESS });
+    await db.query(sql`update webhook_deliveries set interrupted = 2`);
     const claim = await claimOne(world, "first");
 
     await recorderOf(losingOneAnswer(db)).record(recorded(claim));
 
     const [row] = await db.query(sql`
-      select w.attempts, (select count(*) from webhook_attempts) as noted,
+      select w.attempts, w.interrupted, (select count(*) from webhook_attempts) as noted,
              (select count(*)
                 from stat_changes s
                cross join unnest(s.changes) c
@@ -74,6 +75,54 @@ test("an overtaken node that tried nothing leaves the attempt on record as inter
 
   const noted = await db.query(sql`select attempt, error_class from webhook_attempts`);
   assert.deepEqual(noted, [{ attempt: 1, error_class: "interrupted" }]);
+});
+
+test("an overtaken node's attempt is on record, and its delivery is the new holder's to count and end", async () => {
+  await using world = await webhookWorld();
+  const { db } = world;
+  const claimAgain = async () => {
+    await world.expireLeases();
+    await claimOne(world, "again");
+  };
+  // A replay counts the leases from 1 again.
+  const replay = () => db.query(sql`update webhook_deliveries set replay_id = gen_random_uuid()`);
+  for (const overtake of [claimAgain, replay]) {
+    for (const told of [
+      { next: "again", step: 1, waitMs: 0 },
+      { next: "ended", ended: "delivered" },
+    ] as const) {
+      await db.query(sql`truncate webhook_deliveries, webhook_attempts`);
+      await world.sent(1, { url: ADDRESS });
+      const claim = await claimOne(world, "first");
+      await overtake();
+
+      await recorderOf(db).record({ claim, at, attempt, ...told });
+
+      const [row] = await db.query(sql`
+        select leased_until is not null as "isLeased", step from webhook_deliveries`);
+      assert.deepEqual(row, { isLeased: true, step: 0 });
+      const noted = await db.query(sql`select attempt, error_class, ended from webhook_attempts`);
+      assert.deepEqual(noted, [{ attempt: 1, error_class: "http_500", ended: null }]);
+    }
+  }
+  const counted = await db.query(sql`
+    select from stat_changes s cross join unnest(s.changes) c where c.now_is = 'webhook_delivered'`);
+  assert.deepEqual(counted, []);
+});
+
+test("a delivery that was given up while its holder hung stays exhausted, whatever that reports later", async () => {
+  await using world = await webhookWorld();
+  const { db } = world;
+  await world.sent(1, { url: ADDRESS });
+  await db.query(sql`update webhook_deliveries set interrupted = 2`);
+  const claim = await claimOne(world, "first");
+  await world.expireLeases();
+  assert.deepEqual(await claimAll(world, "again"), []);
+
+  await recorderOf(db).record({ claim, at, attempt, next: "again", step: 1, waitMs: 0 });
+
+  const noted = await db.query(sql`select attempt, error_class, ended from webhook_attempts`);
+  assert.deepEqual(noted, [{ attempt: 1, error_class: "http_500", ended: "exhausted" }]);
 });
 
 test("an event waits for an earlier one of its message whose holder was lost, until that is taken up again", async () => {
