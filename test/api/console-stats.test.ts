@@ -66,7 +66,7 @@ async function step(
 }
 
 /** Folds everything, as a node's loop does. While the service itself folds, nobody else can. */
-async function fold({ db }: TestAccount): Promise<void> {
+async function fold({ db }: Pick<TestAccount, "db">): Promise<void> {
   await eventually("everything noted is folded", async () => {
     await db.query(sql`select fold_stats(1000)`);
     return (await db.query(sql`select from stat_changes limit 1`)).length === 0;
@@ -81,6 +81,11 @@ test("after random traffic the sums equal a full count, before and after they ar
   const console = await shared.another();
   const viewer = await console.member("viewer");
   const A = `/console/accounts/${console.accountId}`;
+  const dear = { count: 2, segments: 2, folds: true, afterMs: 1_000 };
+  const [failed, delivered] = [
+    { ...dear, end: "FAILED" },
+    { ...dear, end: "DELIVERED" },
+  ];
   await fc.assert(
     fc.asyncProperty(
       fc.array(
@@ -112,7 +117,7 @@ test("after random traffic the sums equal a full count, before and after they ar
         }
       },
     ),
-    { numRuns: 5 },
+    { numRuns: 5, examples: [[[failed, failed, delivered, delivered]]] },
   );
 
   const counted = await console.db.query<{ status: string; count: number; credits: number }>(sql`
@@ -152,6 +157,24 @@ test("after random traffic the sums equal a full count, before and after they ar
   }
   const left = await console.db.query(sql`select change_id from stat_changes`);
   assert.deepEqual(left, []);
+});
+
+test("webhooks that are folded in several parts add up", async () => {
+  const { db, accountId } = await shared.another();
+  const kinds = ["webhook_delivered", "webhook_exhausted", "webhook_failed"];
+  for (const _part of [1, 2]) {
+    await db.query(sql`
+      insert into stat_changes (account_id, changes)
+      select ${accountId}, array_agg(row(timestamptz '2026-01-01', null, kind, null, null, 1, 0)::stat_change)
+        from unnest(${kinds}::text[]) kind`);
+    await fold({ db });
+  }
+
+  const sums = await db.query(sql`
+    select webhooks_delivered, webhooks_exhausted, webhooks_failed
+      from stat_spans
+     where account_id = ${accountId} and width = 15`);
+  assert.deepEqual(sums, [{ webhooks_delivered: 2, webhooks_exhausted: 2, webhooks_failed: 2 }]);
 });
 
 test("the summary has four figures for the span and the one before", async () => {

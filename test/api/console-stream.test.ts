@@ -215,15 +215,19 @@ test("sign-out, removal and a new role end the stream", async () => {
   }
 });
 
-test("a change of a user is reported in each of their accounts", async () => {
+test("a change of a user is reported in each of their accounts, and in no other", async () => {
   const console = await shared.another();
   const [owner, developer] = [await console.member("owner"), await console.member("developer")];
+  const elsewhere = await shared.another();
+  const stranger = await elsewhere.member("owner");
   await using stream = await watch(origin, console, owner);
-  await stream.until(({ type }) => type === "all");
+  await using strange = await watch(origin, elsewhere, stranger);
+  for (const each of [stream, strange]) await each.until(({ type }) => type === "all");
 
   await developer.call("PATCH", "/console/me", { name: "Ada King", version: 1 });
 
   assert.deepEqual((await stream.next()).data, { type: "member", id: developer.userId });
+  assert.deepEqual(await changesOf(elsewhere.accountId), []);
 });
 
 test("more than two hundred messages at once are reported without their ids", async () => {
