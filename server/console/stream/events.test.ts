@@ -10,11 +10,12 @@ const change = (kind: string, ids: string[] = [], versions: number[] = [], is_ch
   is_charged,
 });
 
-test("a message that changed twice is told once, with its latest version", () => {
+test("what changed twice is told once, a message with its latest version", () => {
   const events = eventsOf([
     change("message", ["m1", "m2"], [1, 1], true),
     change("message", ["m1"], [3]),
     change("message", ["m1"], [2]),
+    change("credits", ["a"], [], true),
   ]);
 
   assert.deepEqual(events, [

@@ -10,11 +10,12 @@ const MAX_IDS = 200;
 export function eventsOf(changes: readonly Change[]): Event[] {
   const messages = new Map<string, number>();
   const others = new Map<string, Event>();
+  const note = (event: Event) => others.set(JSON.stringify(event), event);
   for (const { kind, ids, versions, is_charged } of changes) {
-    if (is_charged) others.set("credits", { type: "credits" });
+    if (is_charged) note({ type: "credits" });
     if (kind === "message")
       ids.forEach((id, n) => messages.set(id, Math.max(messages.get(id) ?? 0, versions[n] ?? 0)));
-    else for (const event of otherEvents(kind, ids)) others.set(JSON.stringify(event), event);
+    else for (const event of otherEvents(kind, ids)) note(event);
   }
   if (messages.size + others.size > MAX_IDS)
     return [{ type: messages.size > 0 ? "messages" : "all" }, ...plain(others)];
