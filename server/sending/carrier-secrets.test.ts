@@ -18,7 +18,7 @@ const KEY = "-----BEGIN PRIVATE KEY-----";
 const settings = { host: "127.0.0.1", port: 2775, system_id: "us", tls: true, tls_key: KEY };
 const change = { actor: "test", now: systemClock.now() };
 
-test("a carrier's password and private key are stored only sealed, open only for it, and are removed with it", async () => {
+test("a carrier's password and private key are stored only sealed, open only for it, and are removed with it for good", async () => {
   await using db = await testDatabase();
   const secrets = secretBox(OLD_KEY);
   const wish = { name: "acme", settings, password: "pass-77", secrets, ...change };
@@ -44,6 +44,7 @@ test("a carrier's password and private key are stored only sealed, open only for
   assert.deepEqual(openSettings(await find(db), secrets), { ...settings, port: 2776 });
 
   await removeCarrier(db, { carrierId, ...change });
+  await changeCarrier(db, { carrierId, settings, password: "pass-78", secrets, ...change });
   const left = await db.query(sql`
     select from carriers where carrier_id = ${carrierId} and (password is not null or settings ? 'tls_key')`);
   assert.equal(left.length, 0);

@@ -220,6 +220,50 @@ test("a node that holds no bind of a carrier says nothing about its state", asyn
   assert.equal(told?.state, "up");
 });
 
+test("a carrier is seen as its nodes together reported it lately, and as unknown if none did", async () => {
+  await using db = await testDatabase();
+  const carrierId = await makeCarrier(db, { secrets });
+  const read = async () => (await readCarrierStates(db, await listCarriers(db))).get(carrierId);
+  const times = ["2026-11-15T09:00:00.000Z", "2026-11-15T09:30:00.000Z"];
+  for (const [n, since] of times.entries()) {
+    const lastHour = { since, refusals: { "0x45": n + 1 }, lateReceipts: 1 };
+    const state = n === 0 ? ({ state: "up" } as const) : { problem: "its settings are wrong" };
+    const told = { ...notStarted, ...state, links: [], lastHour };
+    await reportStates(db, newId(n), [{ carrierId, state: { problem: "none", ...told } }]);
+  }
+
+  const together = await read();
+  await db.query(sql`update carrier_states set at = at - interval '11 s'`);
+  const later = await read();
+
+  const lastHour = { since: times[1], refusals: { "0x45": 3 }, lateReceipts: 2 };
+  assert.partialDeepStrictEqual(together, { state: "degraded", lastHour });
+  assert.partialDeepStrictEqual(later, { state: "unknown", lastHour: { refusals: {} } });
+  assert.equal(later?.seenAt, null);
+});
+
+test("a pause waits for each node to report it, whatever they reported of an earlier one", async () => {
+  await using db = await testDatabase();
+  const carrierId = await makeCarrier(db, { secrets });
+  const node = nodeOn(db);
+  await node.start();
+  const missing = async () =>
+    await untilHeldBack(db, carrierId, { clock: systemClock, limitMs: 0 });
+  const pause = (paused: boolean) =>
+    changeCarrier(db, { carrierId, paused, secrets, actor: "test", now: systemClock.now() });
+
+  await pause(true);
+  const seen = [await missing()];
+  await node.look();
+  await node.report();
+  seen.push(await missing());
+  for (const paused of [false, true]) await pause(paused);
+  seen.push(await missing());
+
+  assert.deepEqual(seen, [1, 0, 1]);
+  await node.stop();
+});
+
 test("a problem that only one bind of a pair has names that bind", async () => {
   await using db = await testDatabase();
   const carrierId = await makeCarrier(db, { secrets });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, test } from "node:test";
 import { loadRouting } from "#messages";
-import { sql, systemClock } from "#platform";
+import { NIL_ID, sql, systemClock } from "#platform";
 import { startApi } from "../../test/support/api.ts";
 import { makeCarrier } from "../../test/support/make-carrier.ts";
 import { manualClock } from "../../test/support/manual-clock.ts";
@@ -199,6 +199,26 @@ test("a message that a carrier has in part waits while that is away, and is refu
     select from ledger where message_id = ${messageId} and kind = 'refund'`);
   assert.deepEqual([status, error_code, refunds.length], ["FAILED", "CARRIER_UNAVAILABLE", 1]);
   await db.query(sql`update carriers set removed_at = null where carrier_id = ${first}`);
+});
+
+test("however many messages cannot move, those behind them do", async () => {
+  const world = await makeWorld();
+  // More than one pass looks at, all of accounts that come first.
+  await db.query(sql`
+    with queued as (
+      insert into send_queue (message_id, account_id, carrier_id, due_at, expires_at, lease_epoch, attempt)
+      select gen_random_uuid(), ${NIL_ID}, ${first}, now(), now() + interval '1 hour', 1, 1
+        from generate_series(1, 5000)
+      returning message_id, account_id, carrier_id
+    )
+    insert into submissions (message_id, account_id, segment, turn, carrier_id, at, outcome)
+    select message_id, account_id, 1, 1, carrier_id, now(), 'accepted' from queued`);
+  const messageId = await world.queue();
+  await world.waitInVain();
+
+  await world.pass();
+
+  assert.equal(await world.carrierAfterPass(messageId), next);
 });
 
 test("a pass asks once whether a carrier can take messages, however many wait for one that is away", async () => {
