@@ -41,7 +41,7 @@ after(async () => {
   await shared[Symbol.asyncDispose]();
 });
 
-test("set-up reports a wrong or old link, a weak password and a taken e-mail; the link of a restart works", async () => {
+test("set-up reports a wrong or old link or one for something else, a weak password and a taken e-mail; the link of a restart works", async () => {
   await using console = await startConsole({ clock });
   const printedToken = async () => tokenOf((await console.service.setupLink()) ?? "");
   const attempt = (token: string, fields: object = {}) =>
@@ -63,6 +63,11 @@ test("set-up reports a wrong or old link, a weak password and a taken e-mail; th
   const { email } = await console.member("owner");
   const { code, details } = (await attempt(token, { email })).json().error;
   assert.deepEqual([code, details[0]?.field], ["EMAIL_TAKEN", "email"]);
+  const owner = await console.member("owner");
+  const invited = await owner.post(`/console/accounts/${console.accountId}/invitations`, {
+    role: "viewer",
+  });
+  assert.match(detailOf(await attempt(tokenOf(invited.json().link))), /is unknown/);
   assert.equal((await attempt(token)).statusCode, 201);
 });
 
