@@ -63,7 +63,7 @@ export async function switchOnSecondFactor(
 export async function switchOffSecondFactor(tx: Transaction, userId: string): Promise<void> {
   await tx.query(sql`
     update users
-       set totp = null, totp_pending = null, totp_step = 0, version = version + 1
+       set totp = null, totp_pending = null, version = version + 1
      where user_id = ${userId}`);
   await tx.query(sql`delete from recovery_codes where user_id = ${userId}`);
 }

@@ -7,6 +7,7 @@ import { consoleOperations } from "#contract";
 import { sql } from "#platform";
 import { LIMIT_MS } from "../support/eventually.ts";
 import { codeOf } from "../../server/console/sign-in/totp.ts";
+import { problemOf } from "../support/answers.ts";
 import { consoleOfFile, PASSWORD, type Person } from "../support/console.ts";
 import { movableClock } from "../support/movable-clock.ts";
 
@@ -215,13 +216,18 @@ test("a session ends by sign-out, idleness and age, and a planted cookie gains n
   assert.equal(await isOpen(owner), false, "older than seven days");
 });
 
-test("a session's last use is written at most once in five minutes", async () => {
+test("a session's last use is written at most once in five minutes, and is when the team last saw its user", async () => {
   const console = await shared.another();
   const owner = await console.member("owner");
   const noted = async () => {
     await owner.get("/console/me");
     const rows = await console.db.query<{ seen_at: Date }>(sql`
       select seen_at from sessions where user_id = ${owner.userId}`);
+    const { data } = (await owner.get(`/console/accounts/${console.accountId}/members`)).json();
+    assert.deepEqual(
+      rows.map(({ seen_at }) => seen_at.toISOString()),
+      data.map(({ lastSeenAt }: { lastSeenAt: string }) => lastSeenAt),
+    );
     return rows.map(({ seen_at }) => seen_at.getTime());
   };
 
@@ -402,9 +408,8 @@ test("with a second factor the password alone opens nothing, and each code works
   assert.ok(otpauthUrl.includes(secret));
   const no = await owner.post("/console/auth/second-factor/confirm", { code: "000000" });
   assert.equal(no.json().error.code, "SECOND_FACTOR_FAILED");
-  const confirmed = await owner.post("/console/auth/second-factor/confirm", {
-    code: codeOf(secret, clock.now()),
-  });
+  const first = codeOf(secret, clock.now());
+  const confirmed = await owner.post("/console/auth/second-factor/confirm", { code: first });
   const { recoveryCodes } = confirmed.json();
   assert.equal(recoveryCodes.length, 10);
   assert.equal((await owner.get("/console/me")).json().hasSecondFactor, true);
@@ -424,11 +429,15 @@ test("with a second factor the password alone opens nothing, and each code works
   assert.equal((await elsewhere.get("/console/me")).json().error.code, "SECOND_FACTOR_REQUIRED");
   const listed = (await owner.get("/console/auth/sessions")).json().data;
   assert.equal(listed.length, 1, "nor a place where one is signed in");
+  const used = await elsewhere.post("/console/auth/second-factor", { code: first });
+  assert.equal(used.statusCode, 401, "it switched the second factor on");
   const spaced = `${code.slice(0, 3)} ${code.slice(3)}`;
   const opened = await elsewhere.post("/console/auth/second-factor", { code: spaced });
   assert.deepEqual(opened.json(), { state: "signed_in" });
   assert.notEqual(elsewhere.cookie, pending, "a new token after the second factor");
   assert.equal((await elsewhere.get("/console/me")).statusCode, 200);
+  const late = await elsewhere.post("/console/auth/second-factor", { code });
+  assert.deepEqual(late.json(), { state: "signed_in" }, "another tab still asks for it");
 
   const third = console.stranger();
   const again = () =>
@@ -451,6 +460,8 @@ test("with a second factor the password alone opens nothing, and each code works
   const old = await third.post("/console/auth/second-factor", { code: recoveryCodes[1] });
   assert.equal(old.statusCode, 401, "new codes end the old ones");
   assert.equal((await owner.get("/console/me")).json().recoveryCodesLeft, 10);
+  const confirmedAgain = await owner.post("/console/auth/second-factor/confirm", { code });
+  assert.equal(confirmedAgain.statusCode, 401, "nothing waits to be switched on");
 
   const kept = await console.db.query<{ everything: string }>(sql`
     select query_to_xml('select * from users', true, true, '')::text
@@ -462,6 +473,7 @@ test("with a second factor the password alone opens nothing, and each code works
   assert.equal((await owner.call("DELETE", "/console/auth/second-factor")).statusCode, 204);
   const { hasSecondFactor, recoveryCodesLeft } = (await owner.get("/console/me")).json();
   assert.deepEqual([hasSecondFactor, recoveryCodesLeft], [false, 0]);
+  problemOf(await owner.post("/console/auth/recovery-codes"), "SECOND_FACTOR_FAILED");
   assert.deepEqual((await again()).json(), { state: "signed_in" });
 });
 
@@ -483,7 +495,10 @@ test("a second factor allows five tries in fifteen minutes, reset by a right one
   clock.advance(MINUTE + 1_000);
   await other.post("/console/auth/sign-in", { email: owner.email, password: PASSWORD });
   for (let n = 0; n < 4; n += 1) await guess("000000");
+  clock.advance(9 * MINUTE);
   assert.equal((await guess(codeOf(secret, clock.now()))).statusCode, 200);
+  const { provenUntil } = (await other.get("/console/me")).json();
+  assert.ok(Date.parse(provenUntil) > clock.now().getTime() + 9 * MINUTE, "the code is a proof");
   await other.post("/console/auth/sign-in", { email: owner.email, password: PASSWORD });
   assert.equal((await guess("000000")).statusCode, 401);
   clock.advance(10 * MINUTE + 1_000);
