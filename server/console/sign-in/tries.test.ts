@@ -4,6 +4,17 @@ import { DAY_MS } from "#platform";
 import { testDatabase } from "../../../test/support/postgres.ts";
 import { takeTry } from "./tries.ts";
 
+test("after the clock was set back, an address still has its tries", async () => {
+  await using db = await testDatabase();
+  const began = Date.now();
+  const tryAt = (ms: number) => takeTry(db, { addressTries: "192.0.2.1" }, new Date(began + ms));
+  await tryAt(0);
+
+  const tries = [await tryAt(-DAY_MS), await tryAt(-DAY_MS), await tryAt(-DAY_MS)];
+
+  assert.ok(tries.every(({ isAllowed }) => isAllowed));
+});
+
 test("wrong guesses count until a day has passed without one, and then start afresh", async () => {
   await using db = await testDatabase();
   const began = new Date();
