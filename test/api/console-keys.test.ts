@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { createKey } from "#accounts";
 import { scopes } from "#contract/words";
 import { sql } from "#platform";
+import { problemOf } from "../support/answers.ts";
 import { consoleOfFile } from "../support/console.ts";
 
 const NEW_KEY = { name: "Web shop", scopes: [...scopes] };
@@ -77,9 +78,9 @@ test("a form submitted twice creates one key and shows it once", async () => {
   const console = await shared.another();
   const owner = await console.member("owner");
   const A = `/console/accounts/${console.accountId}`;
-  const press = () => owner.post(`${A}/keys`, NEW_KEY, { "idempotency-key": "form 1" });
+  const press = (form = "form 1") => owner.post(`${A}/keys`, NEW_KEY, { "idempotency-key": form });
 
-  const answers = await Promise.all(Array.from({ length: 5 }, press));
+  const answers = await Promise.all(Array.from({ length: 5 }, () => press()));
 
   assert.deepEqual(
     answers.map(({ statusCode }) => statusCode).toSorted((a, b) => a - b),
@@ -87,6 +88,7 @@ test("a form submitted twice creates one key and shows it once", async () => {
   );
   const refused = answers.find(({ statusCode }) => statusCode === 409);
   assert.equal(refused?.json().error.code, "KEY_ALREADY_CREATED");
+  problemOf(await press("x".repeat(256)), "IDEMPOTENCY_KEY_INVALID");
   assert.equal((await owner.get(`${A}/keys`)).json().totalCount, 1);
 });
 
