@@ -93,15 +93,14 @@ export function teamHandlers({ db, clock, pager, publicUrl, cookie }: Deps) {
       return presentMember(member, person.userId);
     },
 
-    async removeMember({ account, params: { userId }, person, actor, holdAccess }) {
+    async removeMember({ account, params: { userId }, actor, holdAccess }) {
       const now = clock.now();
       const { accountId } = account;
       await db.transaction(async (tx) => {
         await lockMembers(tx, accountId);
         await holdAccess(tx);
         const details = await removeMember(tx, { accountId, userId, now });
-        const except = userId === person.userId ? person.sessionId : null;
-        await endSessionsOf(tx, userId, { except });
+        await endSessionsOf(tx, userId);
         const action = "member.removed";
         await recordAudit(tx, action, { actor, now, accountId, objectId: userId, details });
       });
