@@ -1,6 +1,6 @@
 import { type Static, Type } from "typebox";
 import { consoleOperation, SeenVersion } from "./console-operation.ts";
-import { closed, Id, nullable, oneOf, Time } from "./schema.ts";
+import { closed, Id, oneOf, Time } from "./schema.ts";
 import { memberRoles } from "./words.ts";
 
 const preferences = {
@@ -27,7 +27,7 @@ const Me = Type.Object({
   preferences: Type.Object(preferences),
   version: Type.Integer(),
   accounts: Type.Array(Membership),
-  provenUntil: nullable(Time),
+  provenUntil: Time,
   publicUrl: Type.String({
     description: "Where this installation is reached, without a last /.",
   }),

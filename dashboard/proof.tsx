@@ -25,9 +25,7 @@ export function useProof(): Proof {
   const { provenUntil, hasSecondFactor } = useMe();
   const client = useQueryClient();
   const input = useRef<HTMLInputElement>(null);
-  const [isNeeded, setIsNeeded] = useState(
-    () => provenUntil === null || Date.parse(provenUntil) < nowMs() + MARGIN_MS,
-  );
+  const [isNeeded, setIsNeeded] = useState(() => Date.parse(provenUntil) < nowMs() + MARGIN_MS);
   const [method, setMethod] = useState<Method>("password");
   const [value, setValue] = useState("");
   const [error, setError] = useState<string>();
