@@ -655,8 +655,11 @@ test("a name and preferences are stored with their version", async () => {
     version: 2,
     preferences: { theme: "dark", zone: "browser", shortcuts: true },
   });
+  const zone = { version: 2, preferences: { zone: "utc" } };
+  const { preferences } = (await owner.call("PATCH", "/console/me", zone)).json();
+  assert.deepEqual(preferences, { theme: "dark", zone: "utc", shortcuts: true });
   const late = await owner.call("PATCH", "/console/me", { version: 1, name: "Eve" });
   assert.equal(late.json().error.code, "VERSION_CONFLICT");
-  const turned = await owner.call("PATCH", "/console/me", { version: 2, name: "Ada\u202eEve" });
+  const turned = await owner.call("PATCH", "/console/me", { version: 3, name: "Ada\u202eEve" });
   assert.match(detailOf(turned), /must not hold characters that change the direction/);
 });
