@@ -59,8 +59,7 @@ export function listen<Event extends Typed>(
     source.addEventListener("beat", hear);
     source.addEventListener("message", ({ data }: MessageEvent<string>) => {
       hear();
-      const told = JSON.parse(data) as Event | Event[];
-      gathered.push(...(Array.isArray(told) ? told : [told]));
+      gathered.push(JSON.parse(data) as Event);
       gather ??= setTimeout(hand, GATHER_MS);
     });
     source.addEventListener("error", () => {
