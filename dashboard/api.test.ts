@@ -65,12 +65,22 @@ test("a write that failed in the service, or that another answered for, may or m
   await assert.rejects(write, { message: /Your change may or may not have been made/ });
   answer(502, "<html>Bad gateway</html>");
   await assert.rejects(write, { message: /Your change may or may not have been made/ });
+  answer(403, "<html>Forbidden</html>");
+  await assert.rejects(write, { message: /^The answer did not come from Posthorn[^?]*sent it\.$/ });
   answer(503, JSON.stringify(unavailable));
   await assert.rejects(write, { message: "Nothing was accepted." });
   answer(500, JSON.stringify(failed));
   await assert.rejects(call("GET /console/me", {}), { message: /^[^?]*request id\.$/ });
   const readByPost = call("POST /console/links/read", { body: { token: "" } }, { onlyReads: true });
   await assert.rejects(readByPost, { message: /^[^?]*request id\.$/ });
+});
+
+test("an answer that breaks off is none", async (t) => {
+  const breaksOff = () =>
+    new ReadableStream({ pull: (controller) => controller.error(new TypeError("terminated")) });
+  t.mock.method(globalThis, "fetch", () => Promise.resolve(new Response(breaksOff())));
+
+  await assert.rejects(call("GET /console/me", {}), { code: "OFFLINE" });
 });
 
 test("a success that is no JSON, such as the page of a proxy, is a failure, and a write may or may not have happened", async (t) => {

@@ -20,7 +20,7 @@ test("an answer of the API keeps its code, words, request id and wait", () => {
 test("an answer that is not the API's is reported as such", () => {
   const failure = readFailure(502, new Headers(), "<html>Bad gateway</html>");
 
-  assert.equal(failure.status, 502);
+  assert.deepEqual([failure.status, failure.retryAfterSeconds], [502, undefined]);
   assert.match(failure.message, /did not come from Posthorn/);
 });
 

@@ -75,7 +75,7 @@ export function readFailure(status: number, headers: Headers, body: unknown): Fa
     code: error?.code ?? "INTERNAL",
     status,
     details,
-    requestId: error?.requestId ?? headers.get("x-request-id") ?? undefined,
+    requestId: error?.requestId,
     docUrl: error?.code ? `/docs/errors/${error.code}` : undefined,
     retryAfterSeconds: Number.isFinite(seconds) ? seconds : undefined,
   });
