@@ -3,6 +3,7 @@ import { test } from "node:test";
 import {
   countOf,
   formatClock,
+  formatCounted,
   formatDay,
   formatDays,
   formatDuration,
@@ -19,8 +20,14 @@ test("numbers have thousands separators, and signs where a ledger needs them", (
   assert.equal(formatNumber(184_220), "184,220");
   assert.equal(formatSigned(1_000), "+1,000");
   assert.equal(formatSigned(-2), "-2");
+  assert.equal(countOf(0, "message"), "0 messages");
   assert.equal(countOf(1, "message"), "1 message");
   assert.equal(countOf(2, "reply", "replies"), "2 replies");
+});
+
+test("a count that stopped early says so", () => {
+  assert.equal(formatCounted(1_000, false), "1,000");
+  assert.equal(formatCounted(1_000, true), "1,000 or more");
 });
 
 test("the days that credits last are shown as years if they are many", () => {
@@ -33,6 +40,7 @@ test("the days that credits last are shown as years if they are many", () => {
 
 test("a rate of fewer than 20 is not shown", () => {
   assert.equal(formatRate(9_713, 10_000), "97.13 %");
+  assert.equal(formatRate(20, 20), "100.00 %");
   assert.equal(formatRate(19, 19), undefined);
 });
 
@@ -66,6 +74,7 @@ test("a time is shown in the zone asked for", () => {
   assert.equal(formatDay(iso, "Asia/Kathmandu"), "16 Nov 2026");
   assert.equal(formatClock(iso, "UTC"), "23:30:00.123");
   assert.equal(zoneName("Asia/Kathmandu"), "Kathmandu time");
+  assert.equal(zoneName("UTC"), "UTC");
 });
 
 test("a time near now is put in words, to the nearest unit, and never as a calendar day", () => {

@@ -14,9 +14,10 @@ test("a row takes on what was read of it, unless that is older than what it show
   const read = new Map([
     ["a", row("a", "SENT", 2)],
     ["b", row("b", "SENT", 2)],
+    ["c", row("c", "FAILED", 2)],
   ]);
 
   const statuses = newerRows(shown, read, kind).map(({ status }) => status);
 
-  assert.deepEqual(statuses, ["SENT", "DELIVERED", "SENT"]);
+  assert.deepEqual(statuses, ["SENT", "DELIVERED", "FAILED"]);
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { boundsOf, readRange, readRangedPage } from "./range.ts";
+import { boundsOf, fromWall, RANGES, readRange, readRangedPage, toWall } from "./range.ts";
 import {
   parseSearch,
   present,
@@ -78,14 +78,41 @@ test("a custom range needs two times in order, else the relative one counts", ()
 
   assert.deepEqual(readRange({ from, to, range: "7d" }), { from, to });
   assert.deepEqual(readRange({ from: to, to: from, range: "7d" }), { range: "7d" });
+  assert.deepEqual(readRange({ from, to: from, range: "7d" }), { range: "7d" });
   assert.deepEqual(readRange({ range: "8d" }), {});
 });
 
 test("a relative range counts back from now", () => {
   const now = Date.parse("2026-11-15T12:00:00.000Z");
 
-  assert.deepEqual(boundsOf({ range: "24h" }, now), { from: "2026-11-14T12:00:00.000Z" });
+  assert.deepEqual(
+    RANGES.map((range) => boundsOf({ range }, now).from),
+    [
+      "2026-11-15T11:45:00.000Z",
+      "2026-11-15T11:00:00.000Z",
+      "2026-11-14T12:00:00.000Z",
+      "2026-11-08T12:00:00.000Z",
+      "2026-10-16T12:00:00.000Z",
+    ],
+  );
   assert.deepEqual(boundsOf({}, now), {});
+});
+
+test("a time on the wall is that of the page's zone", (t) => {
+  const { TZ } = process.env;
+  t.after(() => {
+    if (TZ === undefined) delete process.env["TZ"];
+    else process.env["TZ"] = TZ;
+  });
+  process.env["TZ"] = "Asia/Kathmandu";
+  const iso = "2026-11-15T20:30:00.000Z";
+
+  for (const [zone, wall] of [
+    ["UTC", "2026-11-15T20:30"],
+    ["Asia/Kathmandu", "2026-11-16T02:15"],
+  ] as const)
+    assert.deepEqual([toWall(iso, zone), fromWall(wall, zone)], [wall, iso]);
+  assert.deepEqual([toWall(undefined, "UTC"), fromWall("", "UTC")], ["", undefined]);
 });
 
 test("the time at which a relative range was chosen is in the address only with a cursor", () => {

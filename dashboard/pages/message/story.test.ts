@@ -43,6 +43,44 @@ test("segments are named only if there are several", () => {
   assert.equal(title(1), "Handed to simulator");
 });
 
+test("what a carrier did with a segment is told in words of its own", () => {
+  const at = "2026-11-15T09:30:00.100Z";
+  const of = { at, carrier: "acme", segment: 2 };
+  const submission = { ...of, type: "submission", carrierMessageId: null } as const;
+  const doubt = { ...of, type: "doubt", reason: "Lost." } as const;
+  const history: HistoryEntry[] = [
+    { ...submission, outcome: "accepted", carrierMessageId: "17", carrierCode: null },
+    { ...submission, outcome: "refused_temporarily", carrierCode: "0x58" },
+    { ...submission, outcome: "refused", carrierCode: "0x0B" },
+    { ...submission, outcome: "unsent", carrierCode: null },
+    { ...doubt, action: "resend" },
+    { ...doubt, action: "fail" },
+    { ...of, type: "receipt", state: "DELIVRD", carrierCode: "000", applied: true },
+  ];
+
+  const steps = tellStory(history, { segments: 3, credits: 3, creditsRefunded: 0 });
+
+  assert.deepEqual(
+    steps.map(({ title, lines }) => [title, ...lines]),
+    [
+      ["Segment 2 of 3 handed to acme", "Carrier message id 17"],
+      [
+        "acme refused segment 2 of 3 for now; it will be tried again",
+        "Carrier code 0x58 (throttled)",
+      ],
+      ["acme refused segment 2 of 3 for good", "Carrier code 0x0B (invalid recipient)"],
+      ["Segment 2 of 3 was not sent to acme"],
+      [
+        "In doubt: acme may or may not have segment 2 of 3",
+        "Lost.",
+        "Sent again, by the carrier's setting.",
+      ],
+      ["In doubt: acme may or may not have segment 2 of 3", "Lost.", "Not sent again."],
+      ["acme reports DELIVRD for segment 2 of 3"],
+    ],
+  );
+});
+
 test("a late receipt says that it changed nothing", () => {
   const receipt: HistoryEntry = {
     type: "receipt",
@@ -118,6 +156,15 @@ test("a waiting message names the carrier it waits for, and says why that takes 
   assert.equal(told(null), "Waiting for the send worker to hand it to acme.");
   assert.match(told("down") ?? "", /^Waiting for acme, which is down\./);
   assert.match(told("paused") ?? "", /^Waiting for acme, which the operator has paused\./);
+});
+
+test("a message for later says when it is due until then, and one that is sent waits for nothing", () => {
+  const waits = (status: "QUEUED" | "SENT", sendAt: string) =>
+    tellWait({ message: { status, sendAt }, waitsFor: null }, "UTC");
+
+  assert.equal(waits("QUEUED", "2999-11-15T09:30:00.000Z"), "Due at 15 Nov 2999, 09:30:00.");
+  assert.equal(waits("QUEUED", "2020-11-15T09:30:00.000Z"), "Waiting for the send worker.");
+  assert.equal(waits("SENT", "2999-11-15T09:30:00.000Z"), undefined);
 });
 
 test("the first step shows its day, and so does each after midnight in the reader's zone", () => {

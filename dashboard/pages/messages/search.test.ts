@@ -9,7 +9,8 @@ test("a full message id, a number and a reference are told apart", () => {
   const number = "+49 (151) 123-45678";
   assert.deepEqual(recognise(number, true), { kind: "recipient", recipient: number });
   assert.equal(withoutMarks(number), "4915112345678");
-  for (const reference of ["order-1234567", "4711"]) {
+  assert.equal(recognise("1234567", true)?.kind, "recipient");
+  for (const reference of ["order-1234567", "123456", "1234567890123456"]) {
     assert.deepEqual(recognise(reference, true), { kind: "reference", reference });
   }
   assert.equal(recognise("  ", true), undefined);
@@ -33,6 +34,25 @@ test("bad filters fall back to none", () => {
 
   assert.deepEqual(search, {});
   assert.equal(isFiltered(search), false);
+});
+
+test("each filter alone makes a filtered list", () => {
+  const [from, to] = ["2026-11-01T00:00:00.000Z", "2026-11-02T00:00:00.000Z"];
+  for (const filter of [
+    { status: ["SENT"] },
+    { errorCode: ["EXPIRED"] },
+    { key: "console" },
+    { key: id },
+    { sender: "Acme" },
+    { recipient: "+49 151 1234567" },
+    { reference: "order 7" },
+    { range: "7d" },
+    { from, to },
+  ]) {
+    const search = readMessages(filter);
+    assert.deepEqual(search, filter);
+    assert.equal(isFiltered(search), true, JSON.stringify(filter));
+  }
 });
 
 test("clearing the filters keeps page size and live, and drops the cursor", () => {

@@ -34,6 +34,7 @@ test("a change of one thing has that thing's name", () => {
   ]);
   assert.deepEqual(told({ before: [ACME] }, "route.removed"), ["carriers: acme → none"]);
   assert.deepEqual(told({ before: 1, after: 2 }), ["change: 1 → 2"]);
+  assert.deepEqual(told({ before: null, after: { rate: 5 } }), ["rate: none → 5"]);
 });
 
 test("lists are shown with commas, settings line by line, and null is left out", () => {

@@ -29,6 +29,13 @@ test("the ticks of a duration are round, in one unit, and reach as far as its hi
   }
 });
 
+test("days are labelled by their date in the reader's zone", () => {
+  const start = "2026-10-24T22:00:00.000Z";
+  const label = bucketFormat([{ start }], { bucket: "day", zone: "Europe/Paris" });
+
+  assert.equal(label(start), "25 Oct");
+});
+
 test("no two hours have the same label, also on the day the clocks go back", () => {
   const buckets = [23, 24, 25, 26].map((hour) => ({
     start: new Date(Date.UTC(2026, 9, 24, hour)).toISOString(),

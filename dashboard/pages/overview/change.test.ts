@@ -37,4 +37,5 @@ test("a rate changes by points, and shows no change if either range has too litt
   );
   assert.equal(rateChangeInWords(before, before), "same as previous period");
   assert.equal(rateChangeInWords({ delivered: 19, final: 19 }, before), undefined);
+  assert.equal(rateChangeInWords(before, { delivered: 19, final: 19 }), undefined);
 });

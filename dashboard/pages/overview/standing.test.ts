@@ -28,4 +28,5 @@ test("what an alert says is not repeated", () => {
   const known = { isOperator: true, hasWebhook: true, retrying: 1, daysLeft: 3 };
 
   assert.deepEqual(wordsOf({ ...known, alerts }), ["1 event retrying"]);
+  assert.deepEqual(wordsOf({ daysLeft: 0, alerts: [{ kind: "credits_gone" }] }), []);
 });
