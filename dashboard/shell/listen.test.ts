@@ -53,9 +53,9 @@ test("a stream that was refused is opened again after 10 s, once; one that the b
   const states: boolean[] = [];
   const stop = listen("/stream", { onEvents: () => {}, onState: (isOn) => states.push(isOn) });
 
-  t.mock.timers.tick(35_000);
+  t.mock.timers.tick(5_000);
   opened[0]?.hears("error");
-  t.mock.timers.tick(1_000);
+  t.mock.timers.tick(30_000);
   opened[0]?.close();
   opened[0]?.hears("error");
   t.mock.timers.tick(9_999);
