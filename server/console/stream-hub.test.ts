@@ -88,17 +88,20 @@ test("a person has at most twenty streams, however many sessions", async () => {
   const console = await shared.another();
   const { db, accountId } = console;
   const hub = streamHub({ db, clock: systemClock, operatorNews: async () => [] });
+  const leave: (() => void)[] = [];
   const open = async (userId: string, sessionId: string) =>
     (await hub.open({ userId, sessionId, accountId, role: "developer" }))({
       write: () => true,
       end: () => undefined,
-      onClose: () => undefined,
+      onClose: (left) => void leave.push(left),
       lastEventId: undefined,
     });
 
   for (let n = 0; n < 20; n += 1) await open("one", `session ${n}`);
   await assert.rejects(open("one", "the next"), { code: "RATE_LIMITED" });
   await open("another", "theirs");
+  leave[0]?.();
+  await open("one", "the next");
 });
 
 test("a reader who returns to an account that nobody watched in between is told to read everything", async () => {
@@ -242,7 +245,10 @@ test("a long transaction does not hold up others' changes; its own are told when
     clock.advance(5_000);
     await pass();
     assert.deepEqual([first(), late()], [[], [ALL]]);
-    clock.advance(30_000);
+    clock.advance(9_999);
+    await pass();
+    assert.deepEqual([first(), late()], [[], []], "each wait is twice the one before");
+    clock.advance(1);
     await pass();
     assert.deepEqual([first(), late()], [[], [ALL]]);
     return late;
@@ -252,6 +258,35 @@ test("a long transaction does not hold up others' changes; its own are told when
 
   assert.deepEqual(first(), [`id ${key("slow")}`]);
   await readsAll(second);
+});
+
+test("who returns within 45 s is told only what they missed; after that, or with a place of elsewhere, to read all", async () => {
+  const console = await shared.another();
+  const { db, accountId } = console;
+  const { clock, pass, open, change, readsAll } = await quietHub(console);
+  const first = await open();
+  await readsAll(first);
+  await db.query(sql`
+    update watched_accounts set since = since - interval '1 hour' where account_id = ${accountId}`);
+  const [here] = await db.query<{ xid: string }>(sql`
+    select pg_snapshot_xmin(pg_current_snapshot())::text as xid`);
+  const place = (xid = "", agoMs: number) => `${xid}.${clock.now().getTime() - agoMs}`;
+
+  await change(db, "K");
+  const back = await open(place(here?.xid, 44_999));
+  const late = await open(place(here?.xid, 45_000));
+  const elsewhere = await open(place("9".repeat(18), 0));
+  await pass();
+  assert.deepEqual(back(), [`id ${key("K")}`]);
+  await change(db, "L");
+  await pass();
+
+  assert.deepEqual(back(), [`id ${key("L")}`]);
+  for (const told of [late, elsewhere])
+    await eventually("it is told to read all", async () => {
+      await pass();
+      return told().includes(`id ${ALL}`);
+    });
 });
 
 test("a stream is not ready while a transaction is open that began before its watch was committed", async () => {
