@@ -82,8 +82,7 @@ type Asked = QueryOf<ConsoleOperations["exportMessages"]>;
 function filterOf(asked: Asked, role: MemberRole): BrowseFilter {
   // Viewers see the last four digits, so searching by number would soon reveal the rest.
   if (asked.recipient !== undefined && role === "viewer") throw roleDenied("developer");
-  const { sender = null } = asked;
-  const keyId = asked.keyId?.toLowerCase() ?? null;
+  const { keyId = null, sender = null } = asked;
   return { ...readFilter(asked), keyId, sender, errorCodes: chosen(asked.errorCode) };
 }
 
