@@ -40,6 +40,12 @@ test("more than 200 messages at once are told without their ids", () => {
   assert.deepEqual(events, [{ type: "messages" }, { type: "key", id: "k1" }, { type: "credits" }]);
 });
 
+test("too many other changes at once are told as one of everything", () => {
+  const ids = Array.from({ length: 201 }, (_, n) => `k${n}`);
+
+  assert.deepEqual(eventsOf([change("key", ids), change("credits")]), [{ type: "all" }]);
+});
+
 test("only the last event of a batch moves the place to resume from", () => {
   const text = writeEvents([{ type: "key", id: "k1" }, { type: "credits" }], "7.9");
 

@@ -18,7 +18,7 @@ export function eventsOf(changes: readonly Change[]): Event[] {
     else for (const event of otherEvents(kind, ids)) note(event);
   }
   if (messages.size + others.size > MAX_IDS)
-    return [{ type: messages.size > 0 ? "messages" : "all" }, ...plain(others)];
+    return [...(messages.size > 0 ? [{ type: "messages" } as const] : []), ...plain(others)];
   return [
     ...[...messages].map(([id, version]): Event => ({ type: "message", id, version })),
     ...others.values(),
