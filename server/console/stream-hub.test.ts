@@ -61,27 +61,26 @@ test("a stream ends if its reader's role has changed or they are no operator, wh
   assert.deepEqual(ended, ["owner", null]);
 });
 
-test("a stream that opens when the server closes is ended at once", async () => {
+test("every stream ends when the server closes, and at once if it opens then", async () => {
   const console = await shared.another();
   const { db, accountId } = console;
   const hub = streamHub({ db, clock: systemClock, operatorNews: async () => [] });
-  let isEnded = false;
-  const answer = await hub.open({
-    userId: accountId,
-    sessionId: accountId,
-    accountId,
-    role: "developer",
-  });
+  const ended: string[] = [];
+  const watcher = { userId: accountId, sessionId: accountId, accountId };
+  const answer = await hub.open({ ...watcher, role: "developer" });
+  const open = (name: string) =>
+    answer({
+      write: () => true,
+      end: () => void ended.push(name),
+      onClose: () => undefined,
+      lastEventId: undefined,
+    });
 
+  open("before");
   hub.close();
-  answer({
-    write: () => true,
-    end: () => void (isEnded = true),
-    onClose: () => undefined,
-    lastEventId: undefined,
-  });
+  open("after");
 
-  assert.ok(isEnded);
+  assert.deepEqual(ended, ["before", "after"]);
 });
 
 test("a person has at most twenty streams, however many sessions", async () => {
@@ -112,6 +111,9 @@ test("a reader who returns to an account that nobody watched in between is told 
   const told: string[] = [];
   await db.query(sql`
     insert into watched_changes (account_id, kind, ids) values (${accountId}, 'key', '{K}')`);
+  await db.query(sql`
+    insert into watched_accounts (account_id, since, until)
+    values (${accountId}, now() - interval '1 hour', now() - interval '2 seconds')`);
 
   const watcher = { userId: accountId, sessionId, accountId, role: "developer" as const };
   (await hub.open(watcher))({
