@@ -224,7 +224,7 @@ test("a range in years that no table can hold is refused", async () => {
   }
 });
 
-test("alerts list failing receivers, low credits and expiring keys, in this order; progress is marked step by step", async () => {
+test("alerts list failing receivers, exhausted deliveries, low credits and expiring keys, in this order; progress is marked step by step", async () => {
   const console = await shared.another();
   const owner = await console.member("owner");
   const A = `/console/accounts/${console.accountId}`;
@@ -240,11 +240,12 @@ test("alerts list failing receivers, low credits and expiring keys, in this orde
     hasInvited: false,
   });
   assert.deepEqual(await alerts(), []);
+  await owner.post(`${A}/invitations`, { role: "viewer" });
+  assert.equal((await progress()).hasInvited, true);
   await owner.post(`${A}/keys`, { name: "soon", scopes: ["messages:send"], expiresInDays: 2 });
   const ids = await accept(console, 1);
   await step(console, ids, { from: "QUEUED", to: "SENT", afterMs: 1 });
   await step(console, ids, { from: "SENT", to: "DELIVERED", afterMs: 5 });
-  await owner.post(`${A}/invitations`, { role: "viewer" });
   assert.deepEqual(await progress(), {
     hasKey: true,
     hasMessage: true,
@@ -252,7 +253,8 @@ test("alerts list failing receivers, low credits and expiring keys, in this orde
     hasWebhook: false,
     hasInvited: true,
   });
-  await owner.call("PATCH", A, { version: 1, lowCredits: 5_000 });
+  const { balance: lowCredits } = (await owner.get(`${A}/credits`)).json();
+  await owner.call("PATCH", A, { version: 1, lowCredits });
   assert.deepEqual(await alerts(), ["credits_low", "key_expiring"]);
   // Both have failed more often than not, but only the first has deliveries waiting.
   await console.db.query(sql`
@@ -273,7 +275,28 @@ test("alerts list failing receivers, low credits and expiring keys, in this orde
   assert.deepEqual(await alerts(), ["credits_low", "key_expiring"]);
   await console.db.query(sql`
     update webhook_hosts set health = 'open' where account_id = ${console.accountId}`);
-  assert.deepEqual(await alerts(), ["receiver_failing", "credits_low", "key_expiring"]);
+  await console.db.query(sql`
+    insert into stat_changes (account_id, changes)
+    select ${console.accountId}, array[row(now(), null, 'webhook_exhausted', null, null, 1, 0)::stat_change]`);
+  assert.deepEqual(await alerts(), [
+    "receiver_failing",
+    "deliveries_exhausted",
+    "credits_low",
+    "key_expiring",
+  ]);
+});
+
+test("an account without credits is told that they are gone, not that they are low", async () => {
+  const console = await shared.another();
+  const accountId = await console.createAccount(0);
+  const owner = await console.member("owner", { accountId });
+
+  const { alerts } = (await owner.get(`/console/accounts/${accountId}/stats/summary`)).json();
+
+  assert.deepEqual(
+    alerts.map(({ kind }: { kind: string }) => kind),
+    ["credits_gone"],
+  );
 });
 
 test("a key is reported as expiring from seven days before", async () => {
