@@ -20,7 +20,7 @@ const operatorOf = (console: TestAccount): Promise<Person> =>
 
 const shared = consoleOfFile();
 
-test("an account is created with its owner's invitation, once per form, and found by name", async () => {
+test("an account is created with its owner's invitation, once per form, and found by name; so are users", async () => {
   const console = await shared.another();
   const operator = await operatorOf(console);
   const press = (name: string, key: string) =>
@@ -49,11 +49,14 @@ test("an account is created with its owner's invitation, once per form, and foun
   assert.deepEqual([page.data[0].name, next.data[0].accountId], ["Second shop", console.accountId]);
   const last = (await operator.get(`${O}/accounts?limit=1&q=second`)).json();
   assert.deepEqual([last.data, last.nextCursor], [found, null]);
-  const users = (await operator.get(`${O}/users?q=GRACE`)).json().data;
-  assert.partialDeepStrictEqual(users[0], {
-    email: "grace@example.com",
-    accounts: [{ name: "Second shop" }],
-  });
+  for (const words of ["GRACE", "CE@EXAMPLE"]) {
+    const users = (await operator.get(`${O}/users?q=${words}`)).json().data;
+    assert.equal(users.length, 1);
+    assert.partialDeepStrictEqual(users[0], {
+      email: "grace@example.com",
+      accounts: [{ name: "Second shop" }],
+    });
+  }
 });
 
 test("values that no table can hold are refused, and cause no internal error", async () => {
@@ -393,7 +396,7 @@ test("operators see a carrier's links, error codes, late receipts, doubts, recon
   assert.deepEqual(await alerts(await console.member("owner")), []);
 });
 
-test("a carrier's response time is that of its slowest link", async () => {
+test("a carrier shows the response time of its slowest link, and its most frequent refusals first", async () => {
   const console = await shared.another();
   const operator = await operatorOf(console);
   const link = {
@@ -410,7 +413,7 @@ test("a carrier's response time is that of its slowest link", async () => {
   const state = {
     state: "up",
     links: times.map((responseMs) => ({ ...link, responseMs })),
-    lastHour: { since: null, refusals: {}, lateReceipts: 0 },
+    lastHour: { since: null, refusals: { "0x08": 1, "0x58": 3, "0x45": 2 }, lateReceipts: 0 },
     counts: { inDoubt: 0, reconnects: 0, throttled: 0 },
   };
   await console.db.query(sql`
@@ -421,6 +424,10 @@ test("a carrier's response time is that of its slowest link", async () => {
 
   const simulator = data.find(({ carrierId }) => carrierId === SIMULATOR);
   assert.deepEqual(simulator?.responseMs, { p50Ms: 200, p99Ms: 900 });
+  assert.deepEqual(
+    simulator.refusals.map(({ carrierCode }) => carrierCode),
+    ["0x58", "0x45", "0x08"],
+  );
 });
 
 test("operators see the state of the queue, the nodes and the carriers", async () => {
@@ -438,12 +445,35 @@ test("operators see the state of the queue, the nodes and the carriers", async (
     text: "later",
     sendAt: later,
   });
+  const longest = await console.createAccount();
+  const owner = await console.member("owner", { accountId: longest });
+  const now = { recipient: "4915112345678", text: "now" };
+  for (const [{ post }, accountId] of [
+    [operator, console.accountId],
+    [owner, longest],
+    [owner, longest],
+  ] as const)
+    assert.equal((await post(`/console/accounts/${accountId}/messages`, now)).statusCode, 202);
+  await makeCarrier(console.db, { name: "idle", settings: { port: 1 }, secrets: TEST_SECRETS });
 
   const queue = (await operator.get(`${O}/queue`)).json();
-  assert.partialDeepStrictEqual(queue, { scheduled: 1, webhooks: { waiting: 0 } });
+  assert.partialDeepStrictEqual(queue, {
+    waiting: 3,
+    scheduled: 1,
+    accounts: [
+      { accountId: longest, waiting: 2, scheduled: 0 },
+      { accountId: console.accountId, waiting: 1, scheduled: 1 },
+    ],
+    webhooks: { waiting: 0 },
+  });
+  assert.equal(queue.oldestDueAt, queue.accounts[1].oldestDueAt);
+  const { data: carriers } = (await operator.get(`${O}/carriers`)).json() as { data: Carrier[] };
   assert.deepEqual(
-    queue.accounts.map(({ accountId }: { accountId: string }) => accountId),
-    [console.accountId],
+    carriers.map(({ name, waiting }) => [name, waiting]),
+    [
+      ["simulator", 3],
+      ["idle", 0],
+    ],
   );
   await using second = await startConsole({ db: console.db });
   const nodes = await eventually("both nodes have been heard of", async () => {
