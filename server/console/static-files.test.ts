@@ -126,14 +126,19 @@ test("an unknown path is an error, shown to a browser as a page", async () => {
   assert.match(shown.body, /<div id="root">/);
 });
 
-test("pages that could not be built are reported missing, and built again soon after", async () => {
+test("pages that could not be built are reported missing, and built again soon, then less often", async () => {
   const clock = manualClock();
-  await using site = await startSite({ clock, failures: 1 });
+  await using site = await startSite({ clock, failures: 2 });
 
   const missing = [await site.get("/"), await site.get("/messages")];
   assert.equal(site.builds(), 1, "not for every request");
   problemOf(await site.get("/wp-login.php"), "ROUTE_NOT_FOUND");
   clock.advance(10_000);
+  missing.push(await site.get("/"), await site.get("/"));
+  clock.advance(19_999);
+  missing.push(await site.get("/"));
+  assert.equal(site.builds(), 2);
+  clock.advance(1);
   missing.push(await site.get("/"));
   const built = await eventually("it is built", async () => {
     const answer = await site.get("/");
