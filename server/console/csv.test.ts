@@ -10,6 +10,8 @@ test("a text that a spreadsheet would run is made harmless, and a negative numbe
     "@SUM(A1)",
     "\tx",
     "\rx",
+    "\n=1",
+    "\0=1",
     "＝1",
     "＋1",
     "－1",

@@ -4,6 +4,7 @@ import type { ConsoleMessage } from "#contract";
 import { moveMessages } from "#messages";
 import { sql } from "#platform";
 import { addSimulator } from "#sending";
+import { problemOf } from "../support/answers.ts";
 import { consoleOfFile, type Person, type TestAccount } from "../support/console.ts";
 import { unheard } from "../support/messages.ts";
 
@@ -61,6 +62,7 @@ test("a message sent from a page is handled as by the API, once per form, and au
   assert.equal(first.statusCode, 202);
   assert.equal(second.headers["idempotency-replayed"], "true");
   assert.deepEqual(second.json(), first.json());
+  assert.equal(first.headers["location"], undefined, "a path of the API opens nothing here");
   const { messageId } = first.json();
   const shown = (await developer.get(`${A}/messages/${messageId}`)).json();
   assert.deepEqual(shown.message, first.json(), "what a key would be shown");
@@ -230,6 +232,8 @@ test("paging forth and back shows every message exactly once, even if few match 
       ).json();
     }
     assert.deepEqual(there, expected);
+    const elsewhere = `${A}/messages?status=SENT&cursor=${page.previousCursor}`;
+    problemOf(await developer.get(elsewhere), "CURSOR_INVALID");
     while (page.previousCursor !== null) {
       starts.pop();
       page = (

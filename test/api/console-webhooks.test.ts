@@ -68,6 +68,9 @@ test("deliveries are listed with their attempts, found by each filter, and maske
     done.map(({ deliveryId }) => deliveryId),
   );
 
+  const filtered = `${A}/webhook-deliveries?event=message.sent&cursor=${first.nextCursor}`;
+  problemOf(await developer.get(filtered), "CURSOR_INVALID");
+
   const path = `${A}/webhook-deliveries/${done[0]?.deliveryId}`;
   const detail = (await developer.get(path)).json();
   const sent = receiver.received.find(
@@ -380,7 +383,6 @@ test("a rotation submitted twice by one form happens once, and both answers have
   const answers = await Promise.all(Array.from({ length: 3 }, () => press({ overlapHours: 24 })));
   const confirmed = await press({ overlapHours: 24, dropPrevious: true });
   problemOf(await press({ overlapHours: 0 }), "IDEMPOTENCY_KEY_REUSED");
-
   const live = (await developer.post(`${secret}/reveal`)).json();
   assert.notEqual(live.previousSigningSecret, null);
   for (const answer of [...answers, confirmed]) assert.deepEqual(answer.json(), live);
