@@ -134,7 +134,7 @@ test("pages that could not be built are reported missing, and built again soon, 
   assert.equal(site.builds(), 1, "not for every request");
   problemOf(await site.get("/wp-login.php"), "ROUTE_NOT_FOUND");
   clock.advance(10_000);
-  missing.push(await site.get("/"), await site.get("/"));
+  missing.push(...(await Promise.all([site.get("/"), site.get("/")])));
   clock.advance(19_999);
   missing.push(await site.get("/"));
   assert.equal(site.builds(), 2);
