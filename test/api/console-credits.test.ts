@@ -83,6 +83,28 @@ test("balance, last row, sum of the ledger and the API agree, and a month's CSV 
   assert.deepEqual(back.data, first.data);
 });
 
+test("the pages of a ledger show every entry once, the newest first", async () => {
+  const console = await shared.another();
+  const owner = await console.member("owner");
+  const A = `/console/accounts/${console.accountId}`;
+  const message = { recipient: "4915112345678", text: "Hello" };
+  await Promise.all(Array.from({ length: 20 }, () => owner.post(`${A}/messages`, message)));
+
+  const shown: number[] = [];
+  for (let cursor: string | null = ""; cursor !== null;) {
+    const path = `${A}/ledger?limit=4${cursor && `&cursor=${cursor}`}`;
+    const page = (await owner.get(path)).json() as { data: Entry[]; nextCursor: string | null };
+    shown.push(...page.data.map(({ seq }) => seq));
+    cursor = page.nextCursor;
+    assert.ok(shown.length <= 21);
+  }
+
+  assert.deepEqual(
+    shown,
+    Array.from({ length: 21 }, (_, n) => 21 - n),
+  );
+});
+
 test("monthly exports split the ledger without gap or overlap, even if the nodes' clocks differ", async (t) => {
   const console = await shared.another();
   const viewer = await console.member("viewer");
