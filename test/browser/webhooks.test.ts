@@ -126,6 +126,11 @@ test("without webhooks the page says what will appear; a test event shows the an
   const [, sent] = await target.arrived(2);
   assert.equal(body, sent?.body.toString());
   assert.deepEqual([sent?.headers["x-sms-test"], sent?.headers["x-sms-attempt"]], ["true", "1"]);
+
+  await dialog(page).getByLabel("Address").fill("http://169.254.169.254/latest");
+  await press("Send again");
+  await dialog(page).getByText("a reserved address that is never called").waitFor();
+  assert.equal(await dialog(page).getByText("The receiver accepted it").count(), 0);
 });
 
 test("a delivery is replayed with the same id and bytes and a valid signature, and its button keeps the focus; for too many the limit is shown", async () => {
