@@ -192,4 +192,7 @@ begin
      where g_accepted[m.g]
      group by m.account_id;
   end if;
+
+  -- Sent at once, while the rows returned leave after the commit. Beside the commit, the next batch is accepted.
+  raise notice 'stored';
 end $$;

@@ -34,6 +34,8 @@ export type AcceptSettings = {
   sendsBurst: number;
   /** Whether this node's sender takes the message right after the commit. */
   isLeased: (message: MessageRow) => boolean;
+  /** Called when everything is written, before it is committed. */
+  onStored?: () => void;
 };
 
 type Row = {
@@ -56,7 +58,7 @@ export async function acceptMessages(
   settings: AcceptSettings,
 ): Promise<Acceptance[]> {
   const statement = noteSends(requests, acceptStatement(requests, settings));
-  const rows = await db.query<Row>(statement);
+  const rows = await db.query<Row>(statement, settings.onStored);
   const outcomes = new Map(rows.map((row) => [row.n, row]));
   return requests.map((_request, position) => {
     const row = outcomes.get(position + 1);

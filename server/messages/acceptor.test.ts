@@ -14,6 +14,7 @@ import {
   systemClock,
 } from "#platform";
 import { startApi, type TestApi } from "../../test/support/api.ts";
+import { eventually } from "../../test/support/eventually.ts";
 import { manualClock } from "../../test/support/manual-clock.ts";
 import { held } from "../../test/support/locks.ts";
 import { queuedMessage } from "../../test/support/messages.ts";
@@ -108,6 +109,40 @@ test("the two lanes take turns, and one whose batch hangs holds up the other onl
   clock.advance(1);
 
   assert.deepEqual(asked, [[api.accountId], others]);
+});
+
+test("a lane begins while the batch of the other commits", async () => {
+  await using api = await startApi();
+  const request = await requestOf(api);
+  const stranger = await strangerOf(api);
+  // Commits of what costs two credits wait for whoever holds this lock.
+  await api.db.query(sql`
+    create function wait_to_commit() returns trigger language plpgsql set lock_timeout = 0 as $$
+    begin
+      perform pg_advisory_xact_lock(1);
+      return null;
+    end $$`);
+  await api.db.query(sql`
+    create constraint trigger slow after insert on ledger deferrable initially deferred
+      for each row when (new.amount = -2) execute function wait_to_commit()`);
+  const accept = acceptorOn(api.db, undefined, manualClock(systemClock.now()));
+  const slow = request(api.accountId);
+  const dear = { ...slow, messages: slow.messages.map((each) => ({ ...each, credits: 2 })) };
+  const ended: string[] = [];
+  const note = (name: string, accepted: Promise<Accepted>) =>
+    accepted.then(({ outcome }) => ended.push(`${name} ${outcome}`));
+
+  const { committing } = await held(api.db, async (tx) => {
+    await tx.query(sql`select pg_advisory_xact_lock(1)`);
+    const slowly = note("slow", accept(dear));
+    await nextTurn();
+    void note("other", accept(request(stranger)));
+    await eventually("the other is accepted", async () => ended.length > 0);
+    return { committing: slowly };
+  });
+  await committing;
+
+  assert.deepEqual(ended, ["other accepted", "slow accepted"]);
 });
 
 test("no more is kept waiting than fits into memory, whichever field is large", async () => {

@@ -45,7 +45,7 @@ type Deps = {
   clock: Clock;
   log: Log;
   metrics: Metrics;
-  settings: Omit<AcceptSettings, "isLeased">;
+  settings: Omit<AcceptSettings, "isLeased" | "onStored">;
   intake: Intake | undefined;
   /** Messages per batch, and concurrent batches per lane. */
   maxItems?: number;
@@ -55,8 +55,9 @@ type Deps = {
 const MAX_ITEMS = 500;
 /**
  * Each account belongs to one lane, and a lane has one batch in flight, so that no batch waits for
- * accounts that another has locked. Lanes take turns: while one stores, the other gathers requests.
- * Two batches at once would each be half as large, and each costs a millisecond whatever it holds.
+ * accounts that another has locked. Lanes take turns: while one stores, the other gathers requests,
+ * and begins when the one has written everything and commits. Two batches at once would each be
+ * half as large, and each costs a millisecond whatever it holds.
  */
 const LANES = 2;
 const MAX_RUNNING = 1;
@@ -84,13 +85,13 @@ const APART = { outcome: "apart" } as const;
 export function acceptor(deps: Deps): (request: AcceptRequest) => Promise<Accepted> {
   const { metrics, maxItems = MAX_ITEMS, maxRunning = MAX_RUNNING } = deps;
   const makeLane = (
-    accept: (requests: AcceptRequest[]) => Promise<(Tried | Error)[]>,
+    accept: (requests: AcceptRequest[], onStored: () => void) => Promise<(Tried | Error)[]>,
     turns?: Turns,
   ) =>
     batcher<AcceptRequest, Tried>({
-      run: (requests) => {
+      run: (requests, over) => {
         metrics.batchSize.labels("accept").observe(requests.length);
-        return accept(requests);
+        return accept(requests, over);
       },
       whenFull: () => ({ outcome: "queue_full" }),
       maxItems,
@@ -118,8 +119,10 @@ export function acceptor(deps: Deps): (request: AcceptRequest) => Promise<Accept
       }
     });
   const setApart = (accountId: string) => apart.getOrInsertComputed(accountId, laneApart);
-  const acceptTogether = async (requests: AcceptRequest[]) => {
-    const results = await acceptWithout(apart, requests, (some) => acceptBatch(deps, some));
+  const acceptTogether = async (requests: AcceptRequest[], onStored: () => void) => {
+    const results = await acceptWithout(apart, requests, (some) =>
+      acceptBatch(deps, some, onStored),
+    );
     requests.forEach(({ accountId }, n) => isHeld(results[n]) && setApart(accountId));
     return results;
   };
@@ -166,7 +169,11 @@ async function acceptWithout(
   return requests.map((request) => byRequest.get(request) ?? APART);
 }
 
-async function acceptBatch(deps: Deps, requests: AcceptRequest[]): Promise<(Tried | Error)[]> {
+async function acceptBatch(
+  deps: Deps,
+  requests: AcceptRequest[],
+  onStored?: () => void,
+): Promise<(Tried | Error)[]> {
   const { intake } = deps;
   const reserved = new Set<MessageRow>();
   for (const { messages } of requests) {
@@ -174,7 +181,8 @@ async function acceptBatch(deps: Deps, requests: AcceptRequest[]): Promise<(Trie
       if (message.send_at === null && intake?.reserve(message)) reserved.add(message);
     }
   }
-  const settings = { ...deps.settings, isLeased: (message: MessageRow) => reserved.has(message) };
+  const isLeased = (message: MessageRow) => reserved.has(message);
+  const settings = { ...deps.settings, isLeased, ...(onStored && { onStored }) };
   try {
     const results = await acceptOrSettle(deps, requests, settings);
     requests.forEach(({ messages, accountId, keyId }, position) => {

@@ -2,8 +2,11 @@ import type { Turns } from "./turns.ts";
 import { DatabaseUnavailable } from "./unavailable.ts";
 
 type Options<Item, Result> = {
-  /** One answer per item, in order. An `Error` in place of an answer fails that item alone. */
-  run: (items: Item[]) => Promise<(Result | Error)[]>;
+  /**
+   * One answer per item, in order. An `Error` in place of an answer fails that item alone. A batch
+   * may call `over` before its end, when the one whose turn is next need not wait for it any more.
+   */
+  run: (items: Item[], over: () => void) => Promise<(Result | Error)[]>;
   /** The answer to a call that arrives while `maxWaiting` calls or `maxBytes` are held. */
   whenFull: () => Result;
   /** The most items in one batch. `sizeOf` weighs an item that stands for several. */
@@ -102,6 +105,7 @@ export function batcher<Item, Result>(options: Options<Item, Result>): Batcher<I
     Promise.try(
       options.run,
       batch.map(({ item }) => item),
+      () => setImmediate(over),
     ).then(
       (results) => end(batch, over, () => settle(batch, results)),
       (error: unknown) => end(batch, over, () => fail(batch, error)),

@@ -19,7 +19,8 @@ import {
 } from "./unavailable.ts";
 
 export type Queryable = {
-  query<Row extends object>(statement: Sql): Promise<Row[]>;
+  /** A notice that the statement raises is heard at once, its rows only when it is committed. */
+  query<Row extends object>(statement: Sql, onNotice?: () => void): Promise<Row[]>;
 };
 
 /** Proof that the statements share a transaction, whose extent the caller of `transaction` sets. */
@@ -73,7 +74,8 @@ export function openDatabase(options: DatabaseOptions): Database {
   const absence = absenceTeller(options.log, name);
   const source = { pool, open, most: options.maxConnections, primary, meter, absence };
   return {
-    query: (statement) => onConnection(source, (client) => run(client, statement)),
+    query: (statement, onNotice) =>
+      onConnection(source, (client) => run(client, statement, onNotice)),
     transaction: (work) =>
       onConnection(source, (client) => inTransaction(client, "begin", work, options.log)),
     snapshot: (work) =>
@@ -155,7 +157,7 @@ async function inTransaction<Result>(
   try {
     result = await work({
       inTransaction: true,
-      query: (statement) => run(client, statement),
+      query: (statement, onNotice) => run(client, statement, onNotice),
       afterCommit: (listener) => void listeners.push(listener),
       afterFailure: (listener) => void failureListeners.push(listener),
     });
@@ -190,10 +192,16 @@ function tell(listeners: (() => void)[], log: Log): void {
 async function run<Row extends object>(
   client: pg.ClientBase,
   { text, values }: Sql,
+  onNotice?: () => void,
 ): Promise<Row[]> {
   const sent = values.map((value) => (Array.isArray(value) ? arrayText(value) : value));
-  const result = await client.query<Row>({ name: statementName(text), text, values: sent });
-  return result.rows;
+  if (onNotice) client.on("notice", onNotice);
+  try {
+    const result = await client.query<Row>({ name: statementName(text), text, values: sent });
+    return result.rows;
+  } finally {
+    if (onNotice) client.off("notice", onNotice);
+  }
 }
 
 const names = new Map<string, string>();
