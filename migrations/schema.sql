@@ -767,7 +767,7 @@ begin
      group by m.account_id;
   end if;
 
-  -- Sent at once, while the rows returned leave after the commit. Beside the commit, the next batch is accepted.
+  -- Sent at once; the rows leave only after the commit, beside which the next batch is stored.
   raise notice 'stored';
 end $function$;
 

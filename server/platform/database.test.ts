@@ -253,6 +253,22 @@ test("the server does not close an idle connection, whatever its settings", asyn
   assert.deepEqual(limit, [{ idle_session_timeout: "0" }]);
 });
 
+test("a notice is heard by whoever asked for its statement, whatever the server's settings", async () => {
+  await using server = await testDatabase();
+  await server.query(sql`
+    do $$ begin execute format('alter database %I set client_min_messages = error', current_database()); end $$`);
+  const db = openDatabase({ url: server.url, log: silentLog, maxConnections: 1 });
+  const statement = sql`do $$ begin raise notice 'stored'; end $$`;
+  const heard: string[] = [];
+
+  await db.query(statement, () => heard.push("first"));
+  await db.query(statement, () => heard.push("second"));
+  await db.query(statement);
+
+  await db.close();
+  assert.deepEqual(heard, ["first", "second"]);
+});
+
 test("audits and migrations have unlimited time, whatever limits the server sets", async () => {
   await using server = await testDatabase();
   await server.query(sql`

@@ -11,7 +11,7 @@ const SETTINGS = [
   "standard_conforming_strings=on",
   "default_transaction_isolation=read\\ committed",
   "default_transaction_read_only=off",
-  // Accepting tells by one when it has written everything.
+  // By a notice, accepting tells that everything is written.
   "client_min_messages=notice",
   // No limits, for audits and migrations. Pools set theirs separately, as the driver drops a 0.
   "statement_timeout=0",
