@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { once } from "node:events";
 import pg from "pg";
-import { arrayText } from "./array-text.ts";
+import { arrayParameter } from "./array-parameter.ts";
 import type { Log } from "./log.ts";
 import type { Metrics } from "./metrics.ts";
 import { poolConfig, type PoolOptions } from "./pool-config.ts";
@@ -191,10 +191,12 @@ function tell(listeners: (() => void)[], log: Log): void {
 
 async function run<Row extends object>(
   client: pg.ClientBase,
-  { text, values }: Sql,
+  { text, values, parts }: Sql,
   onNotice?: () => void,
 ): Promise<Row[]> {
-  const sent = values.map((value) => (Array.isArray(value) ? arrayText(value) : value));
+  const sent = values.map((value, n) =>
+    Array.isArray(value) ? arrayParameter(value, parts[n + 1] ?? "") : value,
+  );
   if (onNotice) client.on("notice", onNotice);
   try {
     const result = await client.query<Row>({ name: statementName(text), text, values: sent });
