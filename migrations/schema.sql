@@ -598,7 +598,7 @@ create unlogged table webhook_test_allowances (
   constraint webhook_test_allowances_pkey PRIMARY KEY (account_id)
 );
 
-CREATE OR REPLACE FUNCTION public.accept_messages(node uuid, lease interval, send_rate double precision, send_burst double precision, g_account uuid[], g_key uuid[], g_routing bigint[], g_idempotency_key text[], g_fingerprint bytea[], g_first integer[], g_count integer[], g_credits bigint[], m_group integer[], m_place integer[], m_total bigint[], m_account uuid[], m_key uuid[], m_id uuid[], m_recipient text[], m_sender text[], m_text text[], m_encoding text[], m_segments smallint[], m_credits bigint[], m_reference text[], m_metadata text[], m_callback_url text[], m_concat_reference smallint[], m_carrier uuid[], m_created_at timestamp with time zone[], m_send_at timestamp with time zone[], m_expires_at timestamp with time zone[], m_leased boolean[])
+CREATE OR REPLACE FUNCTION public.accept_messages(node uuid, lease interval, send_rate double precision, send_burst double precision, g_account uuid[], g_key uuid[], g_routing bigint[], g_idempotency_key text[], g_fingerprint bytea[], g_first integer[], g_count integer[], g_credits bigint[], m_group integer[], m_place integer[], m_total bigint[], m_id uuid[], m_recipient text[], m_sender text[], m_text text[], m_encoding text[], m_segments smallint[], m_credits bigint[], m_reference text[], m_metadata text[], m_callback_url text[], m_concat_reference smallint[], m_carrier uuid[], m_created_at timestamp with time zone[], m_send_at timestamp with time zone[], m_expires_at timestamp with time zone[], m_leased boolean[])
  RETURNS TABLE(n integer, outcome text, available bigint, tokens double precision, message_ids uuid[], default_sender text)
  LANGUAGE plpgsql
  SET plan_cache_mode TO 'force_generic_plan'
@@ -710,13 +710,13 @@ begin
   end if;
 
   with m as materialized (
-    select u.*
-      from unnest(m_group, m_place, m_total, m_account, m_key, m_id, m_recipient, m_sender, m_text, m_encoding,
-                  m_segments, m_credits, m_reference, m_metadata, m_callback_url, m_concat_reference, m_carrier,
-                  m_created_at, m_send_at, m_expires_at, m_leased)
-           as u (g, place, total, account_id, key_id, id, recipient, sender, text, encoding,
-                 segments, credits, reference, metadata, callback_url, concat_reference, carrier_id,
-                 created_at, send_at, expires_at, leased)
+    select u.*, g_account[u.g] as account_id, g_key[u.g] as key_id
+      from unnest(m_group, m_place, m_total, m_id, m_recipient, m_sender, m_text, m_encoding, m_segments, m_credits,
+                  m_reference, m_metadata, m_callback_url, m_concat_reference, m_carrier, m_created_at, m_send_at,
+                  m_expires_at, m_leased)
+           as u (g, place, total, id, recipient, sender, text, encoding, segments, credits,
+                 reference, metadata, callback_url, concat_reference, carrier_id, created_at, send_at,
+                 expires_at, leased)
      where g_accepted[u.g]
   ), entered as (
     insert into ledger (account_id, seq, message_id, kind, amount, balance_after, created_at)
@@ -760,11 +760,11 @@ begin
 
   if is_watched then
     insert into watched_changes (account_id, kind, ids, versions, is_charged)
-    select m.account_id, 'message', array_agg(m.id::text), array_agg(1::smallint), true
-      from unnest(m_group, m_account, m_id) as m (g, account_id, id)
-      join watched_accounts w on w.account_id = m.account_id and w.until > moment
+    select w.account_id, 'message', array_agg(m.id::text), array_agg(1::smallint), true
+      from unnest(m_group, m_id) as m (g, id)
+      join watched_accounts w on w.account_id = any (array[g_account[m.g]]) and w.until > moment
      where g_accepted[m.g]
-     group by m.account_id;
+     group by w.account_id;
   end if;
 
   -- Sent at once; the rows leave only after the commit, beside which the next batch is stored.

@@ -124,7 +124,6 @@ function acceptStatement(requests: AcceptRequest[], settings: AcceptSettings) {
         ${of((request) => request.messages.length)}::integer[], ${of(creditsOf)}::bigint[],
         ${messages.map(({ group }) => group)}::integer[], ${messages.map(({ place }) => place)}::integer[],
         ${messages.map(({ total }) => total)}::bigint[],
-        ${messages.map(({ request }) => request.accountId)}::uuid[], ${messages.map(({ request }) => request.keyId)}::uuid[],
         ${each((m) => m.message_id)}::uuid[], ${each((m) => m.recipient)}::text[], ${each((m) => m.sender)}::text[],
         ${each((m) => m.text)}::text[], ${each((m) => m.encoding)}::text[], ${each((m) => m.segments)}::smallint[],
         ${each((m) => m.credits)}::bigint[], ${each((m) => m.reference)}::text[], ${each((m) => m.metadata)}::text[],
@@ -140,7 +139,7 @@ function placeMessages(request: AcceptRequest, position: number) {
   let total = 0;
   return request.messages.map((message, n) => {
     total += message.credits;
-    return { message, request, group: position + 1, place: n + 1, total };
+    return { message, group: position + 1, place: n + 1, total };
   });
 }
 
