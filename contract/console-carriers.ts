@@ -25,7 +25,9 @@ const Carrier = Type.Object({
   carrierId: Id,
   name: Type.String(),
   kind: oneOf(carrierKinds),
-  state: oneOf(["up", "degraded", "down", "paused", "unknown"]),
+  state: oneOf(["up", "degraded", "down", "pausing", "paused", "unknown"], {
+    description: "Pausing until every node reports that it hands it nothing more.",
+  }),
   problems: Type.Array(Type.String(), {
     description: "Why it is down, or a part of it, or cannot be started, as sentences.",
   }),

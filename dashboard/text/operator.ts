@@ -103,6 +103,7 @@ export const carriersText = {
     up: "Up",
     degraded: "Degraded",
     down: "Down",
+    pausing: "Pausing",
     paused: "Paused",
     unknown: "Unknown",
   },
@@ -150,7 +151,7 @@ export const carriersText = {
   resume: "Resume",
   pauseTitle: (name: string) => `Pause ${name}?`,
   pauseText:
-    "Sending stops within a second or two. Messages routed to it wait until you resume it.",
+    "Sending stops within a few seconds: it is paused once every node confirms it. Messages routed to it then wait until you resume it.",
   edit: "Settings…",
   gone: "This carrier has been removed.",
   editTitle: (name: string) => `Settings of ${name}`,

@@ -26,10 +26,10 @@ function pausing(paused: boolean, { name: commandName, summary, example }: Words
       const { carrier_id: carrierId } = requireCarrier(await listCarriers(db), name);
       const change = { actor: ACTOR, now: context.clock.now() };
       await changeCarrier(db, { carrierId, paused, secrets: await openBox(), ...change });
-      const seen = await readCarrierStates(db, [{ carrier_id: carrierId, paused }]);
       const limits = { clock: context.clock, limitMs: WAIT_MS };
       const missing = paused ? await untilHeldBack(db, carrierId, limits) : 0;
       if (missing > 0) context.terminal.say(notYet(missing));
+      const seen = await readCarrierStates(db, [{ carrier_id: carrierId, paused }]);
       const json = { carrierId, name, state: seen.get(carrierId)?.state ?? "unknown" };
       return { json, text: facts(json) };
     },

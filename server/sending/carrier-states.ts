@@ -1,6 +1,7 @@
 import type { CarrierCounts, CarrierState, LinkState } from "#carriers";
 import { type Queryable, sql } from "#platform";
 import type { CarrierRow } from "./carriers-table.ts";
+import { countNotHeldBack } from "./held-back.ts";
 import type { CarrierHour } from "./last-hour.ts";
 
 /** What a node reports about a carrier. */
@@ -8,7 +9,7 @@ export type ReportedState = CarrierState & {
   lastHour: CarrierHour;
   /** Why the node cannot start it, if it cannot. */
   problem?: string;
-  /** The routing version under which it is paused, once the node holds none of its messages. */
+  /** The version of its row as of which it is paused, once the node holds none of its messages. */
   heldAt?: number | null;
 };
 
@@ -18,9 +19,12 @@ type SeenLink = Omit<LinkState, "since" | "enquireLinkAt"> & {
   enquireLinkAt: string | null;
 };
 
-/** A carrier as all nodes together see it; `unknown` if none has reported lately. */
+/**
+ * A carrier as all nodes together see it; `unknown` if none has reported lately. While it is
+ * `pausing`, a node that has not heard of the pause may still take up messages for it.
+ */
 export type SeenCarrier = {
-  state: "up" | "degraded" | "down" | "paused" | "unknown";
+  state: "up" | "degraded" | "down" | "pausing" | "paused" | "unknown";
   links: SeenLink[];
   /** Why links are not bound, or why there are none, in the carrier's words or ours. */
   problems: string[];
@@ -53,11 +57,15 @@ export async function readCarrierStates(
      where carrier_id = any (${carriers.map(({ carrier_id }) => carrier_id)}::uuid[]) and ${isFresh}
      order by node_id`);
   const reports = Map.groupBy(rows, ({ carrier_id }) => carrier_id);
+  const isPaused = carriers.filter(({ paused }) => paused).map(({ carrier_id }) => carrier_id);
+  const missing = await countNotHeldBack(db, isPaused);
   return new Map(
     carriers.map(({ carrier_id, paused }) => {
       const own = reports.get(carrier_id) ?? [];
       const states = own.map(({ state }) => state);
-      return [carrier_id, { ...together(states, paused), ...countsOf(own) }];
+      const seen = { ...together(states), ...countsOf(own) };
+      const pause = missing.has(carrier_id) ? "pausing" : "paused";
+      return [carrier_id, paused ? { ...seen, state: pause } : seen];
     }),
   );
 }
@@ -88,16 +96,12 @@ export async function isBoundNow(
 }
 
 /** A node with neither links nor a problem has no share of the binds: its state does not count. */
-function together(
-  reports: Report["state"][],
-  isPaused: boolean,
-): Pick<SeenCarrier, "state" | "links" | "problems"> {
+function together(reports: Report["state"][]): Pick<SeenCarrier, "state" | "links" | "problems"> {
   const links = reports.flatMap((report) => report.links);
   const ofNodes = reports.flatMap(({ problem }) => problem ?? []);
   const problems = [...new Set([...ofNodes, ...linkProblems(links)])];
   const telling = reports.filter((report) => report.links.length > 0 || report.problem);
   const states = new Set(telling.map(({ state }) => state));
-  if (isPaused) return { state: "paused", links, problems };
   if (reports.length === 0) return { state: "unknown", links, problems };
   if (states.size === 0) return { state: "down", links, problems };
   if (states.size > 1) return { state: "degraded", links, problems };

@@ -27,14 +27,17 @@ export function fleetMembers({ log, start }: Deps) {
   const broken = new Map<string, { name: string; problem: string }>();
   /** Carriers that take nothing more and wait for the answers to what they have. */
   const leaving = new Map<string, { run: CarrierRun; left: Promise<void> }>();
-  let paused = new Set<string>();
+  /** The paused carriers, and the version of their rows. */
+  let paused = new Map<string, number>();
   let hasLeft = false;
   const stopping = new AbortController();
 
   function keepInStep(rows: CarrierRow[]): void {
     hasLeft = false;
     const wanted = new Map(rows.map((row) => [row.carrier_id, row]));
-    paused = new Set(rows.filter((row) => row.paused).map(({ carrier_id }) => carrier_id));
+    paused = new Map(
+      rows.filter((row) => row.paused).map(({ carrier_id, version }) => [carrier_id, version]),
+    );
     const outdated = [...members.values()].filter(({ row }) =>
       isOutdated(row, wanted.get(row.carrier_id)),
     );
@@ -91,6 +94,8 @@ export function fleetMembers({ log, start }: Deps) {
     runOf: (carrierId: string) => (members.get(carrierId) ?? leaving.get(carrierId))?.run,
     /** Whether the operator paused it, even if it is leaving or cannot be started. */
     isPaused: (carrierId: string) => paused.has(carrierId),
+    /** The version of its row as of which it is known to be paused. */
+    pausedAt: (carrierId: string) => paused.get(carrierId) ?? null,
     /** Aborted by `stop`; nothing is started after that. */
     stopping: stopping.signal,
     async stop(): Promise<void> {

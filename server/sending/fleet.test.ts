@@ -264,6 +264,49 @@ test("a pause waits for each node to report it, whatever they reported of an ear
   await node.stop();
 });
 
+test("a carrier is called paused only once no node takes up a message for it, and pausing before", async () => {
+  await using db = await testDatabase();
+  const [simulator] = await listCarriers(db);
+  const carrierId = simulator?.carrier_id ?? assert.fail("there is no simulator");
+  const message = { carrier_id: carrierId, segments: 1 } as MessageRow;
+  await using first = nodeOn(db);
+  await using second = nodeOn(db);
+  const takesUp = ({ intake }: typeof first) => {
+    const isTaken = intake.reserve(message);
+    intake.release(message);
+    return isTaken;
+  };
+  const shown = async () =>
+    (await readCarrierStates(db, await listCarriers(db))).get(carrierId)?.state;
+  for (const node of [first, second]) {
+    await node.start();
+    await eventually("it takes up what comes", async () => {
+      node.clock.advance(500);
+      return takesUp(node);
+    });
+  }
+  const pause = (paused: boolean) =>
+    changeCarrier(db, { carrierId, paused, secrets, actor: "test", now: systemClock.now() });
+  const seen: unknown[] = [];
+
+  await pause(true);
+  seen.push([await shown(), takesUp(first), takesUp(second)]);
+  for (const node of [first, second]) {
+    await node.look();
+    await node.report();
+    seen.push([await shown(), takesUp(first), takesUp(second)]);
+  }
+  for (const paused of [false, true]) await pause(paused);
+  seen.push([await shown()]);
+
+  assert.deepEqual(seen, [
+    ["pausing", true, true],
+    ["pausing", false, true],
+    ["paused", false, false],
+    ["pausing"],
+  ]);
+});
+
 test("a problem that only one bind of a pair has names that bind", async () => {
   await using db = await testDatabase();
   const carrierId = await makeCarrier(db, { secrets });

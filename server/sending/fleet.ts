@@ -59,7 +59,7 @@ export function carrierFleet(deps: Deps) {
   const { db, clock, log, node } = deps;
   const { nodeId } = node;
   const fleet = fleetMembers({ log, start });
-  const { members, broken, leaving, runOf, isPaused } = fleet;
+  const { members, broken, leaving, runOf, isPaused, pausedAt } = fleet;
   let routing: Routing | undefined;
   const shares = bindShares({ db, clock, node, members, leaving });
 
@@ -139,10 +139,9 @@ export function carrierFleet(deps: Deps) {
 
   /** What the dashboard, doctor and `carrier list` show. */
   async function report(): Promise<void> {
-    const version = routing?.version ?? null;
     const common = (carrierId: string, isIdle: boolean) => ({
       lastHour: record.lastHour(carrierId),
-      heldAt: isPaused(carrierId) && isIdle ? version : null,
+      heldAt: isIdle ? pausedAt(carrierId) : null,
     });
     const started = [...members].map(([carrierId, { run }]) => ({
       carrierId,

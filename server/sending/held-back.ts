@@ -1,4 +1,3 @@
-import { routingVersion } from "#messages";
 import { type Clock, type Database, type Queryable, sql } from "#platform";
 import { isLivingSender } from "./nodes.ts";
 
@@ -13,27 +12,29 @@ export async function untilHeldBack(
   carrierId: string,
   { clock, limitMs }: { clock: Clock; limitMs: number },
 ): Promise<number> {
-  const version = await routingVersion(db);
   const endMs = clock.monotonicMs() + limitMs;
   for (;;) {
-    const missing = await countMissing(db, { carrierId, version });
+    const missing = (await countNotHeldBack(db, [carrierId])).get(carrierId) ?? 0;
     if (missing === 0 || clock.monotonicMs() >= endMs) return missing;
     await clock.sleep(LOOK_MS);
   }
 }
 
-async function countMissing(
+/** How many living senders may still send through each of the carriers, as they are now. */
+export async function countNotHeldBack(
   db: Queryable,
-  { carrierId, version }: { carrierId: string; version: number },
-): Promise<number> {
-  const [found] = await db.query<{ missing: number }>(sql`
-    select count(*) as missing
-      from nodes n
-     where ${isLivingSender}
+  carrierIds: readonly string[],
+): Promise<Map<string, number>> {
+  if (carrierIds.length === 0) return new Map();
+  const rows = await db.query<{ carrier_id: string; missing: number }>(sql`
+    select r.carrier_id, count(*) as missing
+      from carriers r
+     cross join nodes n
+     where r.carrier_id = any (${carrierIds}::uuid[]) and ${isLivingSender}
        and not exists (
          select from carrier_states c
-          where c.carrier_id = ${carrierId} and c.node_id = n.node_id
-            and (c.state ->> 'heldAt')::bigint >= ${version}
-       )`);
-  return found?.missing ?? 0;
+          where c.carrier_id = r.carrier_id and c.node_id = n.node_id
+            and (c.state ->> 'heldAt')::bigint >= r.version)
+     group by r.carrier_id`);
+  return new Map(rows.map(({ carrier_id, missing }) => [carrier_id, missing]));
 }

@@ -3,11 +3,10 @@ import { after, before, test } from "node:test";
 import type { Locator, Page } from "playwright-core";
 import { startSmsc } from "#carriers";
 import { setPrice } from "#messages";
-import { sql, systemClock } from "#platform";
-import { untilHeldBack } from "#sending";
+import { sql } from "#platform";
 import type { Smsc } from "../../server/carriers/smsc.ts";
 import { callPosthorn } from "../support/cli.ts";
-import { eventually, LIMIT_MS } from "../support/eventually.ts";
+import { eventually } from "../support/eventually.ts";
 import { whileLate, withoutColumn } from "../support/faults.ts";
 import { sendUnanswered } from "../support/lost-answer.ts";
 import { makeCarrier } from "../support/make-carrier.ts";
@@ -261,7 +260,6 @@ test("a carrier is added by the command shown, bound, paused, changed, lost and 
   await acme.getByText("Paused").waitFor();
   const before = smsc.submitCount();
   const key = await site.key(account);
-  assert.equal(await countNotHeldBack("acme"), 0);
   await send(key, "33612345678");
   for (let later = 0; later < 2; later += 1)
     await send(key, "447700900123", { sendAt: new Date(Date.now() + 3_600_000).toISOString() });
@@ -307,13 +305,6 @@ test("a carrier is added by the command shown, bound, paused, changed, lost and 
   await acme.getByText("transceiver: Bound").waitFor();
   await acme.getByText(/^Since start: .*\d\sreconnect/).waitFor();
 });
-
-/** How many senders have not heard of a pause, after a long time. */
-async function countNotHeldBack(name: string): Promise<number> {
-  const [carrier] = await site.db.query<{ id: string }>(sql`
-    select carrier_id as id from carriers where name = ${name}`);
-  return untilHeldBack(site.db, carrier?.id ?? "", { clock: systemClock, limitMs: LIMIT_MS });
-}
 
 async function send(
   key: string,

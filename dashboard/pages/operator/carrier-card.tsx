@@ -12,6 +12,7 @@ const STATE_COLOR: Record<Carrier["state"], string> = {
   up: "teal",
   degraded: "yellow",
   down: "red",
+  pausing: "yellow",
   paused: "gray",
   unknown: "gray",
 };

@@ -62,6 +62,7 @@ function judgeState(name: string, carrier: CarrierRow, seen: SeenCarrier | undef
       return ok(name, "It is up.");
     case "unknown":
       return ok(name, "Its settings are right; no node reports its state.");
+    case "pausing":
     case "paused":
       return warning(
         name,
