@@ -63,8 +63,11 @@ export function carrierFleet(deps: Deps) {
   let routing: Routing | undefined;
   const shares = bindShares({ db, clock, node, members, leaving });
 
-  const rules: MatchRules = (carrierId) =>
-    runOf(carrierId)?.carrier.receiptRules ?? { windowMs: 7 * DAY_MS, per: "segment" };
+  const rules: MatchRules = (carrierId) => {
+    const run = runOf(carrierId);
+    if (!run) return { windowMs: 7 * DAY_MS, per: "segment" };
+    return { ...run.carrier.receiptRules, inHand: run.inFlight };
+  };
   const record = recorder({ ...deps, db: deps.recordDb, nodeId, rules });
   const receipts = receiptSink(record, clock);
   const unmatched = deps.metrics.counter(

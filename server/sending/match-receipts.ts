@@ -1,6 +1,7 @@
 import type { Receipt, ReceiptRules } from "#carriers";
 import { findMessagesOf, type MessageRow } from "#messages";
 import { DAY_MS, idFloor, sql, type Transaction } from "#platform";
+import type { DueSend } from "./due-send.ts";
 
 /** A receipt on its way into the tables. */
 export type ArrivedReceipt = {
@@ -10,8 +11,12 @@ export type ArrivedReceipt = {
   parked?: { at: Date; isLong: boolean };
 };
 
-/** How a carrier wants its receipts matched. */
-export type MatchRules = (carrierId: string) => Omit<ReceiptRules, "parkedMs">;
+type InHand = Pick<DueSend, "message">;
+
+/** How a carrier wants its receipts matched, and what this node is handing to it. */
+export type MatchRules = (
+  carrierId: string,
+) => Omit<ReceiptRules, "parkedMs"> & { inHand?: Iterable<InHand> };
 
 /** The submission that a receipt belongs to; n is the receipt's index in the batch. */
 export type Match = {
@@ -57,7 +62,9 @@ type Matched = {
  * carrier's window the receipt means the one to its recipient. If several fit, or it names nobody,
  * it means the newest that still awaits a receipt, or else the newest, for the history. If it names
  * somebody else, its submission may not be recorded yet. A receipt parked for long overtook no
- * answer: it belongs to a submission with that id only if it does not name somebody else.
+ * answer: it belongs to a submission with that id only if it does not name somebody else. A single
+ * submission that awaits a receipt takes any with its id, as some carriers name a number of their
+ * own, unless this node is handing another message over to the number named.
  */
 export async function matchReceipts(
   tx: Transaction,
@@ -66,8 +73,15 @@ export async function matchReceipts(
 ): Promise<Matched> {
   const { submissions, isCut } = await findSubmissions(tx, arrived, rules);
   const rivals = arrived.map(rivalsIn(submissions));
+  const overtaken = mayOvertake(rules);
+  const isContested = (some: Candidate[], each: ArrivedReceipt) =>
+    isUnclear(some, each) || overtaken(each).some((id) => id !== some[0]?.message_id);
+  const isNamed = ({ receipt }: ArrivedReceipt) => receipt.recipient !== null;
   const tied = new Set(
-    rivals.filter((some, n) => isContested(some, arrived[n]) && isNamed(arrived[n])),
+    arrived.flatMap((each, n) => {
+      const some = rivals[n] ?? [];
+      return isNamed(each) && isContested(some, each) ? [some] : [];
+    }),
   );
   const pairs = [...tied].flat();
   const messages = pairs.length > 0 ? await findMessagesOf(tx, pairs) : new Map();
@@ -89,17 +103,26 @@ export async function matchReceipts(
 
 type Candidate = Omit<Match, "n"> & { at: Date };
 
-function isNamed(arrived: ArrivedReceipt | undefined): boolean {
-  return arrived?.receipt.recipient !== null;
+/** The messages in this node's hands to the number that a receipt names: it may be of one of them. */
+function mayOvertake(rules: MatchRules): (arrived: ArrivedReceipt) => readonly string[] {
+  const known = new Map<string, Map<string | undefined, InHand[]>>();
+  return ({ receipt: { carrierId, recipient } }) => {
+    const end = endOfNumber(recipient);
+    if (end === undefined) return [];
+    const byEnd = known.getOrInsertComputed(carrierId, () =>
+      Map.groupBy(rules(carrierId).inHand ?? [], ({ message }) => endOfNumber(message.recipient)),
+    );
+    return (byEnd.get(end) ?? []).map(({ message }) => message.message_id);
+  };
 }
 
 /**
  * Whether the recipient must decide which submission is meant. If the only one is decided already,
  * the receipt may have overtaken the answer that uses its id again.
  */
-function isContested(rivals: Candidate[], arrived: ArrivedReceipt | undefined): boolean {
+function isUnclear(rivals: Candidate[], { parked }: ArrivedReceipt): boolean {
   const isSpent = rivals[0]?.is_decided === true;
-  return rivals.length > 1 || isSpent || arrived?.parked?.isLong === true;
+  return rivals.length > 1 || isSpent || parked?.isLong === true;
 }
 
 function within(rivals: Candidate[], since: Date): Candidate[] {

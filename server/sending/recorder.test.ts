@@ -423,6 +423,34 @@ test("receipts that overtake their answer are kept for their recipient, even if 
   assert.deepEqual(await statuses(message), ["DELIVERED", "DELIVERED"]);
 });
 
+test("a receipt that overtakes its answer decides no older message whose id it uses again", async () => {
+  const { nodeId, statuses, receipt, submission, at } = await sharingOneId(1);
+  const recipient = "33698765432";
+  const message = await heldMessage(api, nodeId, { recipient });
+  const inHand = [{ message }];
+  const rules = () => ({ windowMs: 60_000, per: "segment", inHand }) as const;
+  const record = recorderOf(db, nodeId, { rules });
+
+  await record.receipt({ receipt: { ...receipt, recipient }, at });
+  const early = await statuses(message);
+  await record.submission({ ...submission, message, at: new Date(at.getTime() + 10) });
+
+  assert.deepEqual(early, ["SENT", "QUEUED"]);
+  assert.deepEqual(await statuses(message), ["SENT", "DELIVERED"]);
+});
+
+test("a receipt with the id of one message belongs to it, whatever number a carrier puts in it", async () => {
+  const { nodeId, messages, statuses, receipt, at } = await sharingOneId(1);
+  const other = await heldMessage(api, nodeId, { recipient: "33698765432" });
+  const inHand = [...messages, other].map((message) => ({ message }));
+  const rules = () => ({ windowMs: 60_000, per: "segment", inHand }) as const;
+
+  const record = recorderOf(db, nodeId, { rules });
+  await record.receipt({ receipt: { ...receipt, recipient: "447700900123" }, at });
+
+  assert.deepEqual(await statuses(), ["DELIVERED"]);
+});
+
 test("a repeated receipt is in the history of its message, whatever else than a number it names", async () => {
   const { messages, record, receipt, at } = await sharingOneId(1);
   const recipient = messages[0]?.recipient ?? "";
