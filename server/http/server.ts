@@ -86,7 +86,8 @@ export function createHttpServer(options: HttpOptions): FastifyInstance {
     // Before the body is read: if no route takes it, it does not matter what is wrong with it.
     if (request.is404 || isNoId(request, routes))
       return void answerElse(app, request, reply, nothingThere(request, routes)).catch(done);
-    done(hasOneHost(request) ? undefined : new Problem("REQUEST_INVALID"));
+    const isReadable = hasOneHost(request) && hasPlainBody(request);
+    done(isReadable ? undefined : new Problem("REQUEST_INVALID"));
   });
   app.addHook("preHandler", ({ raw }, _reply, done) => {
     // A request that was too slow gets here too, but its client was told that nothing was done.
@@ -152,6 +153,11 @@ function hasOneHost({ raw }: FastifyRequest): boolean {
     if (raw.rawHeaders[n]?.toLowerCase() === "host") hosts += 1;
   }
   return hosts === 1;
+}
+
+/** Node undoes the chunks and nothing else: what is compressed too would be read as it is. */
+function hasPlainBody({ headers }: FastifyRequest): boolean {
+  return /^chunked$/i.test(headers["transfer-encoding"] ?? "chunked");
 }
 
 /** Answers a request that no route takes; returns false to have it refused. */
