@@ -74,16 +74,3 @@ test("memory is bounded: past ten thousand addresses the longest unseen is forgo
   assert.notEqual(failures.count("first"), undefined);
   assert.equal(failures.count("second"), undefined);
 });
-
-for (const [address, own] of [
-  ["192.0.2.1:50001", "192.0.2.1:50002"],
-  ["[2001:db8::1]:50001", "[2001:db8::1]:50002"],
-  ["[2001:db8::1]", "2001:db8::1"],
-] as const) {
-  test(`${address} shares its allowance with ${own}, as a proxy may add the client's port`, () => {
-    const failures = failedAuthentications(1, manualClock());
-
-    assert.equal(failures.count(address), undefined);
-    assert.notEqual(failures.count(own), undefined);
-  });
-}

@@ -29,13 +29,8 @@ export function failedAuthentications(perMinute: number, clock: Clock): FailedAu
   };
 }
 
-/** An address as some proxies forward it: with a port, which is another for every connection. */
-const WITH_PORT = /^(?:\[([^\]]+)\]|([\d.]+))(?::\d+)?$/;
-
 /** The network that an address stands for: an IPv6 subscriber usually holds a whole /64. */
-export function networkOf(forwarded: string): string {
-  const [, bracketed, plain] = WITH_PORT.exec(forwarded) ?? [];
-  const address = bracketed ?? plain ?? forwarded;
+export function networkOf(address: string): string {
   if (!isIPv6(address)) return address;
   if (/^::ffff:/i.test(address)) return address.slice(7);
   return ipv6Groups(address)

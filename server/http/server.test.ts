@@ -256,3 +256,18 @@ test("a client that reads nothing of its answer is cut off when its time is up, 
   patient.destroy();
   await app.close();
 });
+
+test("the client is the first address that is no trusted proxy, whichever of them are written with a port", async () => {
+  await using app = bareServer({ trustProxy: ["127.0.0.0/8", "10.0.0.0/8", "fd00::/8"] });
+  app.get("/", async ({ ip }) => ip);
+  const clientOf = async (forwarded: string) => {
+    const { body } = await app.inject({ url: "/", headers: { "x-forwarded-for": forwarded } });
+    return body;
+  };
+
+  for (const client of ["192.0.2.1", "192.0.2.1:50001", "192.0.2.1, 10.0.0.2:443"])
+    assert.equal(await clientOf(client), "192.0.2.1");
+  for (const client of ["2001:db8::1", "[2001:db8::1]", "[2001:db8::1]:50001,[fd00::2]:443"])
+    assert.equal(await clientOf(client), "2001:db8::1");
+  assert.equal(await clientOf("10.0.0.9, 192.0.2.1:443, 10.0.0.2"), "192.0.2.1");
+});

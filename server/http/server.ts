@@ -5,6 +5,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { type Clock, type Log, type Metrics, newId } from "#platform";
 import { type Answering, answerRaw, refuseConnect, sendError } from "./answer-errors.ts";
+import { dropForwardedPorts } from "./forwarded-for.ts";
 import { limitPipelining } from "./limit-pipelining.ts";
 import { limitUnread } from "./limit-unread.ts";
 import { jsonInvalid, Problem } from "./problem.ts";
@@ -81,6 +82,7 @@ export function createHttpServer(options: HttpOptions): FastifyInstance {
     app.server.once("close", cancel);
   });
   app.addHook("onRequest", (request, reply, done) => {
+    dropForwardedPorts(request.headers);
     reply.header("x-request-id", request.id);
     reply.headers(headers);
     // Before the body is read: if no route takes it, it does not matter what is wrong with it.
