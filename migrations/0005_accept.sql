@@ -17,8 +17,9 @@ create function accept_messages(
   -- The node whose sender takes the messages marked m_leased right after the commit.
   node uuid, lease interval, send_rate double precision, send_burst double precision,
   -- g_first is the first group of this call with the same idempotency key, or the group itself if it has none.
-  g_account uuid[], g_key uuid[], g_routing bigint[], g_idempotency_key text[], g_fingerprint bytea[], g_first integer[],
-  g_count integer[], g_credits bigint[],
+  -- g_session is that of a user who sends from the dashboard.
+  g_account uuid[], g_key uuid[], g_session uuid[], g_routing bigint[], g_idempotency_key text[],
+  g_fingerprint bytea[], g_first integer[], g_count integer[], g_credits bigint[],
   -- m_place counts the messages of a group from 1; m_total sums their credits up to this one.
   m_group integer[], m_place integer[], m_total bigint[], m_id uuid[], m_recipient text[], m_sender text[],
   m_text text[], m_encoding text[], m_segments smallint[], m_credits bigint[], m_reference text[], m_metadata text[],
@@ -94,6 +95,7 @@ begin
     outcome := case
       when r.key_id is not null and r.is_revoked then 'key_revoked'
       when r.key_id is not null and r.is_expired then 'key_expired'
+      when g_session[r.n] is not null and not hold_session(g_session[r.n]) then 'session_ended'
       when r.is_repeated then 'replayed'
       when not r.is_repeated then 'key_reused'
       -- The first accepted group with a key decides. Repetitions in this call ask again, and then see its record.

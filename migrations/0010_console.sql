@@ -59,6 +59,13 @@ create table sessions (
 create unique index session_token_is_unique on sessions (token_hash);
 create index sessions_of_user on sessions (user_id);
 
+-- Whether the session is there. If it is, nobody can end it until the transaction ends.
+create function hold_session(session uuid) returns boolean language plpgsql as $$
+begin
+  perform from sessions s where s.session_id = session for key share;
+  return found;
+end $$;
+
 -- Sign-in attempts, counted before they are judged, so that a hundred at once count as a hundred. Unlogged: after a
 -- crash everybody starts over.
 create unlogged table sign_in_tries (

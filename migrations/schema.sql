@@ -598,7 +598,7 @@ create unlogged table webhook_test_allowances (
   constraint webhook_test_allowances_pkey PRIMARY KEY (account_id)
 );
 
-CREATE OR REPLACE FUNCTION public.accept_messages(node uuid, lease interval, send_rate double precision, send_burst double precision, g_account uuid[], g_key uuid[], g_routing bigint[], g_idempotency_key text[], g_fingerprint bytea[], g_first integer[], g_count integer[], g_credits bigint[], m_group integer[], m_place integer[], m_total bigint[], m_id uuid[], m_recipient text[], m_sender text[], m_text text[], m_encoding text[], m_segments smallint[], m_credits bigint[], m_reference text[], m_metadata text[], m_callback_url text[], m_concat_reference smallint[], m_carrier uuid[], m_created_at timestamp with time zone[], m_send_at timestamp with time zone[], m_expires_at timestamp with time zone[], m_leased boolean[])
+CREATE OR REPLACE FUNCTION public.accept_messages(node uuid, lease interval, send_rate double precision, send_burst double precision, g_account uuid[], g_key uuid[], g_session uuid[], g_routing bigint[], g_idempotency_key text[], g_fingerprint bytea[], g_first integer[], g_count integer[], g_credits bigint[], m_group integer[], m_place integer[], m_total bigint[], m_id uuid[], m_recipient text[], m_sender text[], m_text text[], m_encoding text[], m_segments smallint[], m_credits bigint[], m_reference text[], m_metadata text[], m_callback_url text[], m_concat_reference smallint[], m_carrier uuid[], m_created_at timestamp with time zone[], m_send_at timestamp with time zone[], m_expires_at timestamp with time zone[], m_leased boolean[])
  RETURNS TABLE(n integer, outcome text, available bigint, tokens double precision, message_ids uuid[], default_sender text)
  LANGUAGE plpgsql
  SET plan_cache_mode TO 'force_generic_plan'
@@ -668,6 +668,7 @@ begin
     outcome := case
       when r.key_id is not null and r.is_revoked then 'key_revoked'
       when r.key_id is not null and r.is_expired then 'key_expired'
+      when g_session[r.n] is not null and not hold_session(g_session[r.n]) then 'session_ended'
       when r.is_repeated then 'replayed'
       when not r.is_repeated then 'key_reused'
       -- The first accepted group with a key decides. Repetitions in this call ask again, and then see its record.
@@ -1201,6 +1202,15 @@ begin
   perform tally_webhooks(accounts, array_fill(moment, array[given_up]), array_fill('host_open'::text, array[given_up]),
                          array_fill('exhausted'::text, array[given_up]));
   return given_up;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.hold_session(session uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform from sessions s where s.session_id = session for key share;
+  return found;
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.id_floor(at timestamp with time zone)

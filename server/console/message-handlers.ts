@@ -10,7 +10,7 @@ import {
 } from "#messages";
 import { chosen, type Database } from "#platform";
 import { findCarrierNames } from "#sending";
-import type { ConsoleHandlers, CsvAnswer } from "./console-call.ts";
+import type { ConsoleHandlers, CsvAnswer, Person } from "./console-call.ts";
 import { messagesCsv } from "./messages-csv.ts";
 import { roleDenied } from "./access.ts";
 import { type Account, showMessages } from "./show-messages.ts";
@@ -92,6 +92,7 @@ function filterOf(asked: Asked, role: MemberRole): BrowseFilter {
  */
 function apiCall(call: {
   account: Account;
+  person: Pick<Person, "sessionId">;
   actor: RemoteActor;
   idempotencyKey: string | undefined;
   problem: (...given: never[]) => Error;
@@ -101,7 +102,13 @@ function apiCall(call: {
     params: undefined,
     query: undefined,
     body: undefined,
-    caller: { keyId: null, actor: call.actor, accountId: call.account.accountId, scopes: [] },
+    caller: {
+      keyId: null,
+      sessionId: call.person.sessionId,
+      actor: call.actor,
+      accountId: call.account.accountId,
+      scopes: [],
+    },
     idempotencyKey: call.idempotencyKey,
     problem: call.problem as never,
     header: call.header,

@@ -14,6 +14,8 @@ import { Problem } from "./problem.ts";
 export type Caller = {
   /** Null if the caller is a signed-in user. */
   keyId: string | null;
+  /** The session of the signed-in user. A change stored after it has ended would be nobody's. */
+  sessionId?: string;
   /** The signed-in user, as the audit log stores it. */
   actor?: { name: string; address: string | null; requestId: string };
   accountId: string;

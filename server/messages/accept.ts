@@ -7,6 +7,8 @@ export type AcceptRequest = {
   accountId: string;
   /** Null if a user sends, from the dashboard or the terminal. */
   keyId: string | null;
+  /** The user's session, if a user sends from the dashboard. */
+  sessionId?: string | null;
   /** Set if the audit log is to record a user's send. A key's sends are on record as messages. */
   actor?: Actor | undefined;
   /** The version of the routing tables by which the messages were priced. */
@@ -22,7 +24,7 @@ export type Acceptance =
   | { outcome: "replayed"; tokens: number; messageIds: string[] }
   | { outcome: "credits_insufficient"; tokens: number; available: number }
   | { outcome: "rate_limited"; tokens: number }
-  | { outcome: "key_revoked" | "key_expired" | "key_reused"; tokens: number }
+  | { outcome: "key_revoked" | "key_expired" | "session_ended" | "key_reused"; tokens: number }
   /** The routes or prices changed meanwhile: draft the messages again. */
   | { outcome: "routing_changed"; tokens: number }
   /** Another request with the same idempotency key was accepted in this very batch: ask again. */
@@ -79,6 +81,7 @@ function acceptanceOf(row: Row): Acceptance {
     case "rate_limited":
     case "key_revoked":
     case "key_expired":
+    case "session_ended":
     case "key_reused":
     case "routing_changed":
     case "again":
@@ -118,6 +121,7 @@ function acceptStatement(requests: AcceptRequest[], settings: AcceptSettings) {
       from accept_messages(
         ${settings.nodeId}, make_interval(secs => ${LEASE_MS / 1000}), ${settings.sends}, ${settings.sendsBurst},
         ${of(({ accountId }) => accountId)}::uuid[], ${of(({ keyId }) => keyId)}::uuid[],
+        ${of(({ sessionId }) => sessionId ?? null)}::uuid[],
         ${of(({ routingVersion }) => routingVersion)}::bigint[],
         ${of(({ idempotencyKey }) => idempotencyKey)}::text[], ${of((request) => request.fingerprint)}::bytea[],
         ${firstOfKeys(requests)}::integer[],

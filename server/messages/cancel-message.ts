@@ -7,12 +7,14 @@ import { findMessage } from "./read.ts";
 
 export type Cancellation =
   | { outcome: "canceled" | "already_canceled" | "not_cancelable"; message: MessageRow }
-  | { outcome: "not_found" | "key_revoked" | "key_expired" };
+  | { outcome: "not_found" | "key_revoked" | "key_expired" | "session_ended" };
 
 export type CancelRequest = {
   accountId: string;
   /** Null if a user cancels. */
   keyId: string | null;
+  /** The user's session, if a user cancels from the dashboard. */
+  sessionId?: string | undefined;
   messageId: string;
   /** Set if the audit log is to name the user. */
   actor?: Actor | undefined;
@@ -30,7 +32,7 @@ export async function cancelMessage(
   request: CancelRequest,
   listener: MoveListener,
 ): Promise<Cancellation> {
-  const { accountId, keyId, messageId, actor, now } = request;
+  const { accountId, keyId, sessionId, messageId, actor, now } = request;
   // Asked before the transaction, inside which it would need a second connection. If a sender
   // claims the message meanwhile, it raises the epoch, which invalidates this answer.
   const epoch = await findWaiting(db, request);
@@ -40,6 +42,8 @@ export async function cancelMessage(
     // The key was valid when the request began, but only this lock keeps it from being revoked.
     const judged = keyId === null ? "valid" : await judgeKey(tx, { keyId, accountId });
     if (judged !== "valid") return { outcome: `key_${judged}` };
+    if (sessionId !== undefined && !(await holdSession(tx, sessionId)))
+      return { outcome: "session_ended" };
     const isTaken = isCancelable && (await takeOut(tx, request, epoch));
     const message = await findMessage(tx, accountId, messageId);
     if (!message) return { outcome: "not_found" };
@@ -51,6 +55,11 @@ export async function cancelMessage(
     const canceled = await findMessage(tx, accountId, messageId);
     return canceled ? { outcome: "canceled", message: canceled } : { outcome: "not_found" };
   });
+}
+
+async function holdSession(tx: Transaction, sessionId: string): Promise<boolean> {
+  const [row] = await tx.query<{ held: boolean }>(sql`select hold_session(${sessionId}) as held`);
+  return row?.held === true;
 }
 
 /** The lease epoch of a waiting message; undefined if it is leased or has left the queue. */

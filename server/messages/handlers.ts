@@ -77,10 +77,10 @@ export function messageHandlers(deps: Deps): Handlers<typeof operations> {
     async cancelMessage({ caller, params, problem }) {
       const known = await findMessage(db, caller.accountId, params.messageId);
       if (!known) throw problem("MESSAGE_NOT_FOUND");
-      const { accountId, keyId, actor } = caller;
+      const { accountId, keyId, sessionId, actor } = caller;
       const isBegun = async () => (await sources.submissions(db, known)).some(mayBeHandedOver);
       const { message_id: messageId } = known;
-      const request = { accountId, keyId, actor, messageId, now: clock.now(), isBegun };
+      const request = { accountId, keyId, sessionId, actor, messageId, now: clock.now(), isBegun };
       const result = await cancelMessage(db, request, deps.listener);
       switch (result.outcome) {
         case "canceled":
@@ -94,6 +94,8 @@ export function messageHandlers(deps: Deps): Handlers<typeof operations> {
           throw problem("API_KEY_REVOKED");
         case "key_expired":
           throw problem("API_KEY_EXPIRED");
+        case "session_ended":
+          throw new Problem("SESSION_REQUIRED");
       }
     },
 

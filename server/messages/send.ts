@@ -28,8 +28,16 @@ export type SendDeps = {
   limits: { sends: number; sendsBurst: number };
 };
 
-/** The sender. `keyId` is null for a user, whom `actor` may name for the audit log. */
-export type Sender = { accountId: string; keyId: string | null; actor?: Actor };
+/**
+ * The sender. `keyId` is null for a user, whom `actor` may name for the audit log, and who sends
+ * only as long as the session lasts, if there is one.
+ */
+export type Sender = {
+  accountId: string;
+  keyId: string | null;
+  sessionId?: string;
+  actor?: Actor;
+};
 export type Sent = { rows: MessageRow[]; isReplayed: boolean };
 /** One message, or a batch that is accepted whole or not at all. */
 type SendBody = NewMessage | { messages: NewMessage[] };
@@ -60,6 +68,7 @@ export async function sendMessages(
   const blank: AcceptRequest = {
     accountId: sender.accountId,
     keyId: sender.keyId,
+    sessionId: sender.sessionId ?? null,
     actor: sender.actor,
     routingVersion: NO_ROUTING,
     idempotencyKey: idempotencyKey ?? null,
@@ -153,6 +162,8 @@ async function conclude(
       throw new Problem("API_KEY_REVOKED");
     case "key_expired":
       throw new Problem("API_KEY_EXPIRED");
+    case "session_ended":
+      throw new Problem("SESSION_REQUIRED");
     case "key_reused":
       throw new Problem("IDEMPOTENCY_KEY_REUSED");
     case "unknown":

@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { lockAccounts } from "#accounts";
 import type { ConsoleMessage } from "#contract";
 import { moveMessages } from "#messages";
 import { sql } from "#platform";
 import { addSimulator } from "#sending";
 import { problemOf } from "../support/answers.ts";
 import { consoleOfFile, type Person, type TestAccount } from "../support/console.ts";
+import { held, somebodyWaits } from "../support/locks.ts";
 import { unheard } from "../support/messages.ts";
 
 type Shown = {
@@ -87,6 +89,31 @@ test("a message sent from a page is handled as by the API, once per form, and au
     balance: 999,
     carrier: { kind: "simulator" },
   });
+});
+
+test("a member removed while a send and a cancellation wait for the account does neither", async () => {
+  const console = await shared.another();
+  const [owner, developer] = [await console.member("owner"), await console.member("developer")];
+  const A = `/console/accounts/${console.accountId}`;
+  const body = { recipient: "4915112345678", text: "Hello" };
+  const waiting = await send(developer, console);
+
+  const { sending, canceling } = await held(console.db, async (tx) => {
+    await lockAccounts(tx, [console.accountId]);
+    const sending = developer.post(`${A}/messages`, body);
+    const canceling = developer.post(`${A}/messages/${waiting}/cancel`);
+    await somebodyWaits(console.db, 2);
+    const removed = await owner.call("DELETE", `${A}/members/${developer.userId}`);
+    assert.equal(removed.statusCode, 204);
+    return { sending, canceling };
+  });
+
+  problemOf(await sending, "SESSION_REQUIRED");
+  problemOf(await canceling, "SESSION_REQUIRED");
+  const stored = await console.db.query(
+    sql`select message_id, status from messages where account_id = ${console.accountId}`,
+  );
+  assert.deepEqual(stored, [{ message_id: waiting, status: "QUEUED" }]);
 });
 
 test("a send or cancel by a user is stored together with its audit row, or not at all", async (t) => {

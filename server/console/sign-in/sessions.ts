@@ -121,9 +121,8 @@ export async function noteProof(db: Queryable, sessionId: string, now: Date): Pr
 
 /** Whether the session is there. If it is, nobody can end it until the transaction ends. */
 export async function lockSession(tx: Transaction, sessionId: string): Promise<boolean> {
-  const locked = await tx.query(sql`
-    select session_id from sessions where session_id = ${sessionId} for key share`);
-  return locked.length > 0;
+  const [row] = await tx.query<{ held: boolean }>(sql`select hold_session(${sessionId}) as held`);
+  return row?.held === true;
 }
 
 export async function endSession(
