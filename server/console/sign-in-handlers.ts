@@ -100,7 +100,7 @@ export function signInHandlers(deps: SignInDeps) {
       return { data: rows.map((row) => presentSession(row, person)) };
     },
 
-    async endSession({ params, person, actor, problem }) {
+    async endSession({ params, person, actor, header, problem }) {
       const now = clock.now();
       const { sessionId } = params;
       const isEnded = await db.transaction(async (tx) => {
@@ -109,6 +109,7 @@ export function signInHandlers(deps: SignInDeps) {
         return true;
       });
       if (!isEnded) throw problem("SESSION_NOT_FOUND");
+      if (sessionId === person.sessionId) header("set-cookie", cookie.clear());
       return null;
     },
 

@@ -589,6 +589,17 @@ test("every action that ends all other sessions also ends copies of the current 
   }
 });
 
+test("ending the present session through the list clears its cookie, as signing out does", async () => {
+  const console = await shared.another();
+  const owner = await console.member("owner");
+  const { data } = (await owner.get("/console/auth/sessions")).json();
+
+  const ended = await owner.call("DELETE", `/console/auth/sessions/${data[0].sessionId}`);
+
+  assert.match(String(ended.headers["set-cookie"]), /^posthorn_session=; .*Max-Age=0$/);
+  assert.equal((await owner.get("/console/me")).statusCode, 401);
+});
+
 test("users can end their own other sessions, and nobody else's", async () => {
   const console = await shared.another();
   const owner = await console.member("owner");
