@@ -86,7 +86,7 @@ const RELOAD_PAUSE_MS = 60_000;
 /** Reloads, as a newer version has other parts. Not repeatedly, in case that lacks them too. */
 function reload(error: unknown): Promise<never> {
   const reloadedAtMs = Number(readKept("sessionStorage", RELOADED_AT) ?? 0);
-  if (nowMs() - reloadedAtMs < RELOAD_PAUSE_MS) throw error;
+  if (Math.abs(nowMs() - reloadedAtMs) < RELOAD_PAUSE_MS) throw error;
   keep("sessionStorage", RELOADED_AT, String(nowMs()));
   // If storage is off, reloading might never end.
   if (readKept("sessionStorage", RELOADED_AT) === undefined) throw error;

@@ -22,7 +22,7 @@ export function useDraftFields<Values extends Record<string, unknown>>(
 ): { fields: Fields<Values>; forget: () => void } {
   const { accountId } = useAccount();
   const draft = useDraft(`${accountId} ${name}`);
-  const [kept] = useState(() => ({ ...initial, ...draft.read() }));
+  const [kept] = useState(() => ({ ...initial, ...draft.read(initial) }));
   const fields = useFields<Values>(kept, checks, shown);
   const { values } = fields;
   useEffect(() => draft.keep(values), [draft, values]);
@@ -44,7 +44,7 @@ export function useFormFields<Values extends Record<string, unknown>>(
   const fields = useFields<Values>(initial, checks);
   const { values } = fields;
   // Not read while rendering: only after that does a form that this one replaces discard its own.
-  const restore = useEffectEvent(() => fields.setValues(draft.read() as Partial<Values>));
+  const restore = useEffectEvent(() => fields.setValues(draft.read(initial)));
   useEffect(() => {
     restore();
     return () => {

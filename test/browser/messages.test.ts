@@ -142,6 +142,21 @@ test("leaving Compose before the answer comes does not navigate away later", asy
   assert.equal(new URL(page.url()).pathname, "/messages");
 });
 
+test("Compose opens whatever its draft in this tab has become", async () => {
+  await using tab = await site.signedIn(ada, "/compose");
+  const { page } = tab;
+  await page.getByLabel("Text").fill("Kept");
+  await page.evaluate(`
+    const [name] = Object.keys(sessionStorage).filter((each) => each.startsWith("posthorn-draft:"));
+    sessionStorage.setItem(name, '{"recipient":["4915112345679"],"text":"Kept","sendAt":null,"metadata":"x"}')`);
+
+  await page.reload();
+  await page.getByLabel("Recipient").fill("4915112345679");
+  await page.getByRole("button", { name: "Send for 1 credit" }).click();
+
+  await page.getByText("DELIVERED to the handset").waitFor();
+});
+
 test("what is typed in Compose while a message is being sent is not lost", async () => {
   await using tab = await site.signedIn(ada, "/compose");
   const { page } = tab;
