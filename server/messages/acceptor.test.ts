@@ -283,6 +283,23 @@ async function holdAccounts(db: Database, accountIds: string[]): Promise<() => P
   };
 }
 
+test("the sender hears of a message that has no place once it is stored, and not before", async () => {
+  await using api = await startApi();
+  const request = (await requestOf(api))(api.accountId);
+  const found: Promise<object[]>[] = [];
+  const accept = acceptorOn(api.db, {
+    reserve: () => false,
+    take: () => assert.fail("it has no place"),
+    release: ({ message_id: id }) =>
+      void found.push(api.db.query(sql`select from send_queue where message_id = ${id}`)),
+  });
+
+  const { outcome } = await accept(request);
+
+  assert.equal(outcome, "accepted");
+  assert.deepEqual((await Promise.all(found)).flat(), [{}]);
+});
+
 /** Makes requests for one message, by any account, as they would be drafted now. */
 async function requestOf(api: TestApi): Promise<(accountId: string) => AcceptRequest> {
   const [routing] = await api.db.query<{ version: number }>(

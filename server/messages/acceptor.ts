@@ -31,11 +31,11 @@ export type Accepted =
  * once is inserted with a lease and passed to the sender after the commit, which saves a claim.
  */
 export type Intake = {
-  /** Reserves a place for the message; false if the carrier has no room now. */
+  /** Reserves a place for the message; false if it must wait for its turn in the queue. */
   reserve(message: MessageRow): boolean;
   /** The message is stored: hand it over. */
   take(message: MessageRow): void;
-  /** The message was refused: its place is free again. */
+  /** The message was refused; or it had no place, and waits in the queue from now on. */
   release(message: MessageRow): void;
 };
 
@@ -175,10 +175,13 @@ async function acceptBatch(
   onStored?: () => void,
 ): Promise<(Tried | Error)[]> {
   const { intake } = deps;
+  const told = new Set<MessageRow>();
   const reserved = new Set<MessageRow>();
   for (const { messages } of requests) {
     for (const message of messages) {
-      if (message.send_at === null && intake?.reserve(message)) reserved.add(message);
+      if (message.send_at !== null || !intake) continue;
+      told.add(message);
+      if (intake.reserve(message)) reserved.add(message);
     }
   }
   const isLeased = (message: MessageRow) => reserved.has(message);
@@ -192,13 +195,13 @@ async function acceptBatch(
         message.account_id = accountId;
         message.key_id = keyId;
         message.sender ??= result.defaultSender;
-        if (reserved.delete(message)) intake?.take(message);
+        if (reserved.has(message) && told.delete(message)) intake?.take(message);
       }
     });
     return results;
   } finally {
     // Whatever went wrong: a place that is not released stays taken until the next start.
-    for (const message of reserved) intake?.release(message);
+    for (const message of told) intake?.release(message);
   }
 }
 

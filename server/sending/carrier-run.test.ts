@@ -107,6 +107,65 @@ test("places are reserved for no more segments than there is room for, and a rel
   await run.stop();
 });
 
+test("no message overtakes one that is stored without a place, even if a claim came too early for it", async () => {
+  let [claims, room] = [0, 10];
+  const count = async () => ((claims += 1), []);
+  const run = running({
+    db: { ...empty, query: count } as Database,
+    clock: restless,
+    room: () => room,
+    submit: () => assert.fail("nothing is handed over"),
+  });
+  const [older, newer] = [messageOf(), messageOf()];
+  const takesUp = async () => run.reserve(newer);
+  await eventually("the queue was seen empty", takesUp);
+  run.release(newer);
+  room = 0;
+  assert.equal(run.reserve(older), false);
+  room = 10;
+  await eventually("a claim found it empty again", takesUp);
+  run.release(newer);
+
+  run.release(older);
+  const isTakenBefore = run.reserve(newer);
+  const before = claims;
+  await eventually("the older one was claimed", takesUp);
+  run.release(newer);
+  await run.stop();
+
+  assert.equal(isTakenBefore, false);
+  assert.ok(claims > before);
+});
+
+test("no message overtakes one that goes back, even if a claim comes before that is stored", async () => {
+  const [given, stored] = [Promise.withResolvers<void>(), Promise.withResolvers<"stored">()];
+  let claims = 0;
+  const count = async () => ((claims += 1), []);
+  const { run, message } = await reserved({
+    db: { ...empty, query: count } as Database,
+    clock: restless,
+    submit: async () => ({ kind: "unsent" }),
+    submission() {
+      given.resolve();
+      return stored.promise;
+    },
+  });
+  const newer = { ...message };
+  run.take(message);
+  await given.promise;
+
+  const before = claims;
+  await eventually("a claim finds nothing", async () => claims > before + 2);
+  const isTakenBefore = run.reserve(newer);
+  run.release(newer);
+  stored.resolve("stored");
+  await eventually("it was claimed again", async () => run.reserve(newer));
+  run.release(newer);
+  await run.stop();
+
+  assert.equal(isTakenBefore, false);
+});
+
 test("a run that stops reserves no more places, waits for those it has, and gives back what they bring", async () => {
   const happened: unknown[] = [];
   const { run, message } = await reserved({

@@ -29,6 +29,7 @@ export type CarrierRun = {
   /** Reserves room for a message about to be accepted; false if the message must wait its turn. */
   reserve(message: MessageRow): boolean;
   take(message: MessageRow): void;
+  /** It was refused; or it had no place, and is in the queue from now on. */
   release(message: MessageRow): void;
   /** The messages being handed over now. */
   inFlight: ReadonlySet<DueSend>;
@@ -60,6 +61,8 @@ export function runCarrier(deps: Deps): CarrierRun {
   const stopping = new AbortController();
   // Until the queue has been seen empty, older messages may wait there: new ones go behind them.
   let hasBacklog = true;
+  /** What goes back, and is not yet stored so: a claim that does not find it proves nothing. */
+  const goingBack = new Set<MessageRow>();
   let afterAccount = FIRST_ACCOUNT;
   // A turn looks at every account once, in as many passes as that takes.
   let isTurnEmpty = true;
@@ -70,12 +73,18 @@ export function runCarrier(deps: Deps): CarrierRun {
     const takesNothing = isPaused || stopping.signal.aborted || recorder.isBehind();
     return takesNothing ? 0 : carrier.room() - reserved.size;
   };
+  /** A message now waits in the queue. A claim under way may have come too early for it. */
+  function joined(): void {
+    [hasBacklog, isTurnEmpty] = [true, false];
+    loop.wake();
+  }
   const handOverDeps = {
     ...deps,
     throttling: throttleWatch(clock),
     isLeaseFresh: ({ leasedAtMs }: DueSend) => clock.leaseMs() - leasedAtMs < FRESH_MS,
-    onBack() {
+    onBack(message: MessageRow) {
       hasBacklog = true;
+      goingBack.add(message);
     },
     answeredLate: new Set<string>(),
     readSegments: (messageId: string) =>
@@ -92,7 +101,10 @@ export function runCarrier(deps: Deps): CarrierRun {
           `handing over ${due.message.message_id} failed`,
         ),
       )
-      .finally(() => inFlight.delete(due));
+      .finally(() => {
+        inFlight.delete(due);
+        if (goingBack.delete(due.message)) joined();
+      });
   }
 
   async function takeUp(room: number, { nowMs, signal }: { nowMs: number; signal: AbortSignal }) {
@@ -118,7 +130,7 @@ export function runCarrier(deps: Deps): CarrierRun {
     afterAccount = due.length < limit ? (lastAccount ?? FIRST_ACCOUNT) : lastServed(due);
     // There is no rest within a turn, nor after a turn that found any messages.
     if (afterAccount !== FIRST_ACCOUNT || !isTurnEmpty) return 1;
-    hasBacklog = false;
+    hasBacklog = goingBack.size > 0;
     return 0;
   }
 
@@ -151,7 +163,7 @@ export function runCarrier(deps: Deps): CarrierRun {
       begin({ message, epoch: 1, attempt: 1, wasLeased: false, earlier: new Map(), leasedAtMs });
     },
     release(message) {
-      reserved.delete(message);
+      if (!reserved.delete(message)) joined();
     },
     resume: () => loop.wake(),
     async stop() {

@@ -26,7 +26,7 @@ export type HandOverDeps = {
   isLeaseFresh: (due: DueSend) => boolean;
   throttling?: ThrottleWatch;
   /** Called when a message goes back to the queue: it goes before newly accepted messages. */
-  onBack?: () => void;
+  onBack?: (message: MessageRow) => void;
   /** Segments that were answered late by the carrier: resends that have not left are held back. */
   answeredLate: Set<string>;
   /** How a message ends that may not be sent any more; unset if only its validity decides. */
@@ -128,7 +128,7 @@ async function handOverSegment(
     now: at,
     expiresAt: message.expires_at,
   });
-  if (step.next === "again") deps.onBack?.();
+  if (step.next === "again") deps.onBack?.(message);
   const submission: Submission = {
     message,
     epoch: due.epoch,
@@ -280,7 +280,7 @@ async function recordLostHolder(deps: HandOverDeps, due: DueSend): Promise<boole
 
 /** Back to its old place with the same carrier; has no effect if another node took it over. */
 function giveBack(deps: HandOverDeps, due: DueSend): Promise<void> {
-  deps.onBack?.();
+  deps.onBack?.(due.message);
   return letGo(deps, due, { next: "again", delayMs: 0, carrierId: deps.carrier.carrierId });
 }
 
