@@ -81,6 +81,7 @@ function valuesOf({ name, defaultSender, lowCredits }: Account): Values {
 function SettingsForm({ account, onDirty, onPresent }: FormProps) {
   const { accountId } = account;
   const [base, setBase] = useState(account);
+  const [isOld, setIsOld] = useState(false);
   const client = useQueryClient();
   const denial = useDenial("owner");
   const fields = useFormFields(`settings ${accountId}`, valuesOf(account), {
@@ -109,7 +110,10 @@ function SettingsForm({ account, onDirty, onPresent }: FormProps) {
   }
   async function refuse(failure: Failure, typed: Values): Promise<void> {
     if (failure.code !== "VERSION_CONFLICT") return fields.take(failure);
-    mergeWith(await call("GET /console/accounts/{accountId}", { params: { accountId } }), typed);
+    const asked = call("GET /console/accounts/{accountId}", { params: { accountId } });
+    const present = await asked.catch(() => undefined);
+    setIsOld(present === undefined);
+    if (present) mergeWith(present, typed);
   }
   /** Keeps what was typed, despite others' changes; all other fields become theirs. */
   function mergeWith(present: Account, typed: Values): void {
@@ -128,7 +132,10 @@ function SettingsForm({ account, onDirty, onPresent }: FormProps) {
         fields.setFieldError(name, text.nowTheirs(String(theirs[name])));
     setBase(present);
   }
-  const failure = inPlace(fields.general(save.failure), text.conflict);
+  const failure = inPlace(
+    fields.general(save.failure),
+    isOld ? text.conflictUnread : text.conflict,
+  );
   const isDirty = fields.isDirty();
   useEffect(() => onDirty(isDirty), [onDirty, isDirty]);
   return (

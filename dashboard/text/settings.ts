@@ -11,6 +11,8 @@ export const settingsText = {
   created: "Created",
   conflict:
     "Someone else has changed the settings, so nothing was saved. What you typed is still here: review it, then save again.",
+  conflictUnread:
+    "Someone else has changed the settings, so nothing was saved. What they are now could not be read: except for what you typed, this form shows the old ones. Save again to look once more.",
   nowTheirs: (value: string) =>
     value === ""
       ? "Someone else has cleared this. Save again to use yours."

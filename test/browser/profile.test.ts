@@ -330,6 +330,33 @@ test("another user's changes are shown at once, but do not overwrite what is bei
   assert.deepEqual(await saved(), [merged]);
 });
 
+test("if the settings cannot be read after a conflict, the page says that it shows the old ones", async () => {
+  const own = await site.account({ name: "Conflicts" });
+  const zoe = await site.person("Zoe Akins", [[own, "owner"]]);
+  await using tab = await site.signedIn(zoe, "/settings", { statuses: [0, 409] });
+  const { page } = tab;
+  await page.getByLabel("Default sender").fill("MINE");
+  const [saving, reading] = [Promise.withResolvers<void>(), "**/console/accounts/*"];
+  await page.route(reading, async (route) => {
+    if (route.request().method() === "GET") return route.abort("internetdisconnected");
+    await saving.promise;
+    return route.continue();
+  });
+  await page.getByRole("button", { name: "Save" }).click();
+  await site.db.query(sql`
+    update accounts set low_credits = 7, version = version + 1 where account_id = ${own.accountId}`);
+  saving.resolve();
+
+  await page
+    .getByRole("alert")
+    .getByText(/could not be read: .+ shows the old ones\./)
+    .waitFor();
+  await page.unroute(reading);
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByRole("alert").getByText("What you typed is still here").waitFor();
+  assert.equal(await page.getByLabel("Low-credits mark").inputValue(), "7");
+});
+
 test("a member who is not an owner can read the settings, and is told why they cannot be changed", async () => {
   const eve = await site.person("Eve Ensler", [[account, "developer"]]);
   await using tab = await site.signedIn(eve, "/settings");
