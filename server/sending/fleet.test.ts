@@ -20,13 +20,13 @@ import { startApi } from "../../test/support/api.ts";
 import { eventually } from "../../test/support/eventually.ts";
 import { makeCarrier } from "../../test/support/make-carrier.ts";
 import { manualClock } from "../../test/support/manual-clock.ts";
-import { queuedMessage, unheard } from "../../test/support/messages.ts";
+import { heldMessage, queuedMessage, unheard } from "../../test/support/messages.ts";
 import { testDatabase } from "../../test/support/postgres.ts";
 import { quiet, until } from "../../test/support/until.ts";
 import { command } from "../carriers/smpp/codec/header.ts";
 import { FRESH_MS } from "./carrier-run.ts";
 import { readCarrierStates, reportStates } from "./carrier-states.ts";
-import { changeCarrier, listCarriers } from "./carriers-table.ts";
+import { changeCarrier, listCarriers, removeCarrier } from "./carriers-table.ts";
 import { carrierFleet } from "./fleet.ts";
 import { untilHeldBack } from "./held-back.ts";
 import { HEARTBEAT_MS } from "./nodes.ts";
@@ -345,6 +345,40 @@ test("a lease of binds that could not be taken is asked for again at the next lo
   assert.equal(asked, 2);
 });
 
+test("the lease of a message that a removed carrier has in hand is renewed until it is answered", async () => {
+  await using api = await startApi();
+  const { db } = api;
+  const smsc = await startSmsc({ answer: "never" });
+  const carrierId = await makeCarrier(db, { settings: { port: smsc.port }, secrets });
+  const node = nodeOn(db);
+  await node.start();
+  await smsc.bound(1);
+  const message = { ...(await heldMessage(api, node.nodeId)), carrier_id: carrierId };
+  await eventually("it has a place", async () => {
+    node.clock.advance(500);
+    return node.intake.reserve(message);
+  });
+  node.intake.take(message);
+  await smsc.submitArrived();
+
+  await removeCarrier(db, { carrierId, actor: "test", now: systemClock.now() });
+  await node.look();
+  await db.query(sql`update send_queue set due_at = clock_timestamp()`);
+  await node.renew();
+
+  const [renewed] = await db.query(sql`
+    select leased_by, due_at > clock_timestamp() + interval '20 s' as "isLong" from send_queue`);
+  assert.deepEqual(renewed, { leased_by: node.nodeId, isLong: true });
+  await smsc.stop();
+  let isStopped = false;
+  const stopped = node.stop().then(() => (isStopped = true));
+  await eventually("it stops", async () => {
+    node.clock.advance(1_000);
+    return isStopped;
+  });
+  await stopped;
+});
+
 test("a bind passes to another node once its link has ended, and not before", async () => {
   await using world = await twoBinds();
   const { first, second, smsc } = world;
@@ -504,6 +538,7 @@ function nodeOn(database: Database, { log = silentLog }: { log?: Log } = {}) {
     recall: () => pass("recall receipts"),
     reroute: () => pass("reroute around carriers that are away"),
     report: () => pass("report carriers"),
+    renew: () => pass("renew leases"),
     forget: () => pass("forget old nodes and receipts"),
     limitReceipts: () => pass("give up the oldest of too many receipts"),
     watchLeases: () => pass("close binds whose leases end"),
