@@ -388,6 +388,26 @@ test("a rotation submitted twice by one form happens once, and both answers have
   for (const answer of [...answers, confirmed]) assert.deepEqual(answer.json(), live);
 });
 
+test("a form that was sent for one account rotates no secret of another, and does not claim to", async () => {
+  const [console, other] = [await shared.another(), await shared.another()];
+  const developer = await console.member("developer");
+  await shared.db.query(sql`
+    insert into memberships (account_id, user_id, role, joined_at)
+    values (${other.accountId}, ${developer.userId}, 'developer', now())`);
+  const press = ({ accountId }: typeof console) =>
+    developer.post(
+      `/console/accounts/${accountId}/signing-secret/rotate`,
+      { overlapHours: 24 },
+      { "idempotency-key": "form 1" },
+    );
+
+  assert.equal((await press(console)).statusCode, 200);
+  problemOf(await press(other), "IDEMPOTENCY_KEY_REUSED");
+
+  const path = `/console/accounts/${other.accountId}/signing-secret`;
+  assert.equal((await developer.get(path)).json().previousUntil, null, "nothing was rotated");
+});
+
 test("a refused rotation can be confirmed by the same form", async () => {
   const console = await shared.another();
   const developer = await console.member("developer");
