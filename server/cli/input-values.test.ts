@@ -42,6 +42,11 @@ test("a prefix is up to 15 digits, with or without a plus", () => {
   assert.equal(prefix("+49"), "49");
   assert.equal(prefix(""), "");
   assert.throws(() => prefix("49 1"), /must be the first digits/);
+  assert.throws(
+    () => prefix("+"),
+    /must be the first digits/,
+    "all numbers only if nothing is typed",
+  );
   assert.throws(() => prefix("1".repeat(16)), /must be the first digits/);
 });
 

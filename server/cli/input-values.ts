@@ -14,13 +14,12 @@ export function id(value: string): string {
 
 /** The first digits of a number; empty for all numbers. */
 export function prefix(value: string): string {
-  const digits = value.replace(/^\+/, "");
-  if (!/^\d{0,15}$/.test(digits)) {
+  if (!/^(\+?\d{1,15})?$/.test(value)) {
     throw new Error(
       `must be the first digits of a number, such as 49, or "" for all: not "${value}".`,
     );
   }
-  return digits;
+  return value.replace(/^\+/, "");
 }
 
 export function webUrl(value: string): string {
