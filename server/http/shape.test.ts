@@ -57,6 +57,14 @@ test("a body that is no object is reported as the body", () => {
   }
 });
 
+test("a query parameter that is given twice but takes one value is answered with that", () => {
+  const query = shapeCheck(operations.listMessages.query, "query");
+  assert.deepEqual(
+    query({ limit: ["1", "2"], cursor: ["a", "b"] }).map(({ message }) => message),
+    ["limit must be given only once.", "cursor must be given only once."],
+  );
+});
+
 test("several values in one query parameter are answered with how to repeat the parameter", () => {
   const query = shapeCheck(operations.listMessages.query, "query");
   assert.deepEqual(

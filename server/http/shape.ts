@@ -53,6 +53,8 @@ function walk(here: Walk, value: unknown, field: string): void {
   if (here.node.properties && isObject(value)) return walkObject(inner, value, field);
   if (here.node.items && Array.isArray(value)) return walkList(inner, value, field);
   if (isMap(here.node) && isObject(value)) return walkMap(inner, value, field);
+  if (here.part === "query" && Array.isArray(value))
+    return say(here, { field, code, message: `${field} must be given only once.` });
   walkValue(inner, value, field);
 }
 
