@@ -205,10 +205,12 @@ test("posthorn.toml gives what the environment does not, and unknown names in it
   assert.partialDeepStrictEqual(config, { port: 9000, host: "127.0.0.2", webhookAllowHttp: true });
   assert.deepEqual([...config.roles], ["api", "sender"]);
 
-  writeFileSync(join(own, "posthorn.toml"), 'prot = 1\nport = "x"\n');
+  writeFileSync(join(own, "posthorn.toml"), 'prot = 1\nHOST = "::1"\nsmtp = 1\nport = "x"\n');
   const faults = faultsOf({}, own);
-  assert.equal(faults.length, 2);
-  assert.match(faults[0] ?? "", /there is no setting prot/);
+  assert.equal(faults.length, 4);
+  assert.match(faults[0] ?? "", /there is no setting prot; did you mean port\?$/);
+  assert.match(faults[1] ?? "", /there is no setting HOST; did you mean host\?$/);
+  assert.match(faults[2] ?? "", /there is no setting smtp; the settings are host, port, /);
   writeFileSync(join(own, "posthorn.toml"), "port = = 1");
   assert.match(faultsOf({}, own)[0] ?? "", /^posthorn\.toml: /);
 });

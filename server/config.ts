@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { parse as parseToml } from "smol-toml";
-import { messageOf, Secret, Unfit } from "#platform";
+import { messageOf, nearest, Secret, Unfit } from "#platform";
 import { type Config, type Setting, settings } from "./settings.ts";
 
 /** One error that names every wrong setting. */
@@ -55,13 +55,10 @@ function readFile(folder: string, faults: string[]): Given {
   const path = pathIn(folder);
   if (!existsSync(path)) return {};
   try {
-    const known = new Set(Object.values(settings).map(({ name }) => name.toLowerCase()));
+    const known = Object.values(settings).map(({ name }) => name.toLowerCase());
     const entries = Object.entries(parseToml(readFileSync(path, "utf8")));
     for (const [name] of entries) {
-      if (!known.has(name))
-        faults.push(
-          `posthorn.toml: there is no setting ${name}; the settings are ${[...known].join(", ")}.`,
-        );
+      if (!known.includes(name)) faults.push(`posthorn.toml: ${unknownSetting(name, known)}`);
     }
     return Object.fromEntries(
       entries.map(([name, value]) => [name, [value].flat().map(asText).join(",")]),
@@ -70,6 +67,13 @@ function readFile(folder: string, faults: string[]): Given {
     faults.push(`posthorn.toml: ${messageOf(error)}`);
     return {};
   }
+}
+
+function unknownSetting(name: string, known: string[]): string {
+  const near = nearest(name, known);
+  const hint =
+    near === undefined ? `the settings are ${known.join(", ")}.` : `did you mean ${near}?`;
+  return `there is no setting ${name}; ${hint}`;
 }
 
 function asText(value: unknown): string {
