@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { type FileHandle, mkdir, open, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
+import type { Queryable } from "#platform";
 import { dataFolder } from "../test/support/data-folder.ts";
 import { testDatabase } from "../test/support/postgres.ts";
 import { readConfig } from "./config.ts";
@@ -53,6 +54,24 @@ test("of two nodes that start at once with different keys one is refused, as is 
   await using empty = await dataFolder();
   await assert.rejects(require(empty), /^Unfit: There is no SECRET_KEY and no secret\.key in /);
   assert.equal(existsSync(join(empty.path, "secret.key")), false, "none is made");
+});
+
+test("of two processes that begin in one new data folder, none takes the other's key for a lost one", async () => {
+  await using db = await testDatabase();
+  await using folder = await dataFolder();
+  const config = configOf(folder.path);
+  const begun: Buffer[] = [];
+  // The other is faster: it makes the key and proves it just before this one asks for the proof.
+  const slow: Queryable = {
+    async query(statement, onNotice) {
+      if (begun.length === 0) begun.push(await requireSecretKey(config, db));
+      return db.query(statement, onNotice);
+    },
+  };
+
+  begun.push(await requireSecretKey(config, slow));
+
+  assert.deepEqual(begun[1], begun[0]);
 });
 
 for (const [title, content] of [

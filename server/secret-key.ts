@@ -16,7 +16,8 @@ export async function requireSecretKey(
   db: Queryable,
   { onlyLooks = false } = {},
 ): Promise<Buffer> {
-  if (!hasSecretKey(config) && (await hasKeyProof(db))) {
+  // The file comes before the proof. Another process may have made both since the first look.
+  if (!hasSecretKey(config) && (await hasKeyProof(db)) && !hasSecretKey(config)) {
     throw new Unfit(
       `There is no SECRET_KEY and no secret.key in ${config.dataDir}, but the database has been used with one. Restore the key that it was used with; all nodes share one.`,
     );
