@@ -116,6 +116,9 @@ const planted: Record<string, Record<string, string>> = {
     "a message without a charge":
       "delete from ledger where kind = 'charge' and seq = (select max(seq) from ledger where kind = 'charge')",
     "a charge without a message": "delete from messages where status = 'DELIVERED'",
+    "a charge without the oldest message":
+      "delete from messages where message_id = (select message_id from messages order by message_id limit 1)",
+    "charges without any message": "delete from messages",
   },
   I4: {
     "a missing refund": "delete from ledger where kind = 'refund'",
@@ -136,6 +139,7 @@ const planted: Record<string, Record<string, string>> = {
       "update messages set final_at = final_at + interval '1 s' where status = 'DELIVERED'",
     "a sent message without its time": "update messages set sent_at = null where status = 'SENT'",
     "an event without a message": "delete from messages where status = 'FAILED'",
+    "events without any message": "delete from messages",
   },
   I7: {
     "a QUEUED message missing from the queue": "delete from send_queue",

@@ -1,5 +1,6 @@
 import { sql } from "#platform";
 import type { Invariant } from "./invariant.ts";
+import { messagesKeptSince } from "./messages-kept.ts";
 
 /** Messages, history, submissions and queue agree. The message row itself stands for QUEUED. */
 export const messages: readonly Invariant[] = [
@@ -37,8 +38,7 @@ export const messages: readonly Invariant[] = [
         from events e
         left join messages m on m.account_id = e.account_id and m.message_id = e.message_id
        where e.sequence > m.sequence
-          or (m.message_id is null
-              and e.message_id > (select message_id from messages order by message_id limit 1))`,
+          or (m.message_id is null and e.message_id >= ${messagesKeptSince})`,
   },
   {
     name: "I7",

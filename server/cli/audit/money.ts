@@ -1,5 +1,6 @@
 import { sql } from "#platform";
 import type { Invariant } from "./invariant.ts";
+import { messagesKeptSince } from "./messages-kept.ts";
 
 /** Balances, the ledger, charges and refunds agree. */
 export const money: readonly Invariant[] = [
@@ -60,7 +61,7 @@ export const money: readonly Invariant[] = [
       select c.account_id as "accountId", c.message_id as "messageId", c.seq
         from ledger c
        where c.kind in ('charge', 'refund')
-         and c.message_id > (select message_id from messages order by message_id limit 1)
+         and c.message_id >= ${messagesKeptSince}
          and not exists (select from messages m where m.account_id = c.account_id and m.message_id = c.message_id)`,
   },
   {
