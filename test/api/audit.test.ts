@@ -161,6 +161,9 @@ const planted: Record<string, Record<string, string>> = {
   I10: {
     "a body without a callback address": "update messages set callback_url = null",
     "an event without its body": "update events set body = null, callback_url = null",
+    "a body that tells of another status":
+      "update events set body = decode(replace(encode(body, 'hex'), encode('SENT', 'hex'), encode('FAILED', 'hex')), 'hex')",
+    "a body that names another recipient": "update messages set recipient = recipient || '0'",
   },
   I12: {
     "an idempotency key of another account": `update idempotency set account_id = ${OTHER}`,

@@ -14,6 +14,21 @@ export const webhooks: readonly Invariant[] = [
           or e.callback_url is distinct from m.callback_url`,
   },
   {
+    // Compared as octets: the body is what is posted, and all of them begin with these four fields.
+    name: "I10",
+    rule: "a stored body tells of its own event, message, recipient and status",
+    violations: sql`
+      select e.message_id as "messageId", e.sequence
+        from events e
+        join messages m on m.account_id = e.account_id and m.message_id = e.message_id
+       where position(
+               convert_to(
+                 format('{"event":"message.%s","messageId":"%s","recipient":"%s","status":"%s",',
+                        lower(e.status), e.message_id, m.recipient, e.status),
+                 'UTF8')
+               in e.body) <> 1`,
+  },
+  {
     // Attempts are kept for a limited time; one day less leaves room for clocks that disagree.
     name: "I11",
     rule: "each webhook delivery is either waiting or has ended once, unless it was replayed",
