@@ -124,6 +124,12 @@ test("every wrong setting is named at once, with what it must be", () => {
   assert.doesNotMatch(faults.join(), /short/, "a wrong secret is not repeated");
 });
 
+test("a password in PUBLIC_URL is refused, and not repeated", () => {
+  const faults = faultsOf({ PUBLIC_URL: "https://ada:hunter2@sms.example.com" });
+
+  assert.deepEqual(faults, ["PUBLIC_URL: must be an address without a user name or password."]);
+});
+
 test("PUBLIC_URL is the root of a host, because nothing is served below a path", () => {
   for (const value of ["https://a.example/sms", "https://me@a.example", "https://a.example/?a"]) {
     assert.equal(faultsOf({ PUBLIC_URL: value }).length, 1, value);

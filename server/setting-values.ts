@@ -55,7 +55,11 @@ export function httpUrl(value: string): string {
 /** Links, cookies and pages all assume that they are at the root of a host. */
 export function webOrigin(value: string): string {
   const url = httpUrl(value);
-  if (url !== new URL(url).origin) {
+  const { origin, username, password } = new URL(url);
+  // The value is not repeated: a password in it would be printed.
+  if (username !== "" || password !== "")
+    throw new Error("must be an address without a user name or password.");
+  if (url !== origin) {
     throw new Error(
       `must be an address without a path, such as https://sms.example.com, not "${value}": the service answers at the root of its host.`,
     );
