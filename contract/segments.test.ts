@@ -127,10 +127,13 @@ test("a pair at the boundary moves whole into the next segment", () => {
     "a".repeat(152),
     "€" + "b".repeat(20),
   ]);
-  assert.deepEqual(splitText("a".repeat(66) + "😀" + "b".repeat(20)).parts, [
-    "a".repeat(66),
-    "😀" + "b".repeat(20),
-  ]);
+  // The first and the last surrogate pair, and one between.
+  for (const pair of ["\u{10000}", "😀", "\u{10ffff}"]) {
+    assert.deepEqual(splitText("a".repeat(66) + pair + "b".repeat(20)).parts, [
+      "a".repeat(66),
+      pair + "b".repeat(20),
+    ]);
+  }
 });
 
 test("the parts joined are the text again, and their number is the one counted", () => {
