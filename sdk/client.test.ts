@@ -8,7 +8,7 @@ import {
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { test } from "node:test";
-import { Posthorn, PosthornError } from "./index.ts";
+import { Posthorn, PosthornError, type PosthornOptions } from "./index.ts";
 import { createTransport } from "./transport.ts";
 
 const API_KEY = "sms_0123456789abcdefghijABCDEFGHIJ0123456";
@@ -42,14 +42,14 @@ async function startService(...answers: Answer[]) {
   };
 }
 
-function refusal(code: string, details: unknown[] = []) {
+function refusal(code: string, details: unknown = []) {
   return {
     error: { code, message: `It is ${code}.`, details, docUrl: "/docs/errors", requestId: "r-1" },
   };
 }
 
 /** Records waits instead of waiting. */
-function transportTo(baseUrl: string, options: { maxRetries?: number; timeoutMs?: number } = {}) {
+function transportTo(baseUrl: string, options: Partial<PosthornOptions> = {}) {
   const waits: number[] = [];
   const call = createTransport({ apiKey: API_KEY, baseUrl, ...options }, async (ms) => {
     waits.push(ms);
@@ -67,6 +67,10 @@ async function failure(promise: Promise<unknown>) {
   return Object.assign({ message: error.message, cause: error.cause }, error);
 }
 
+test("the scheme of a baseUrl may be in upper case", () => {
+  assert.ok(new Posthorn({ apiKey: API_KEY, baseUrl: "HTTPS://sms.example.com" }));
+});
+
 test("a wrong baseUrl is refused when the client is made, with what would be right", () => {
   for (const baseUrl of ["sms.example.com", "ftp://sms.example.com", "http://", ""]) {
     assert.throws(
@@ -77,7 +81,12 @@ test("a wrong baseUrl is refused when the client is made, with what would be rig
 });
 
 test("a baseUrl with a user, query or fragment is refused when the client is made, its password not shown", () => {
-  for (const rest of ["user:secret@localhost", "localhost/?tenant=1", "localhost/#top"])
+  for (const rest of [
+    "user@localhost",
+    ":secret@localhost",
+    "localhost/?tenant=1",
+    "localhost/#top",
+  ])
     assert.throws(
       () => new Posthorn({ apiKey: API_KEY, baseUrl: `http://${rest}` }),
       /^TypeError: baseUrl must have no user name, password, query or fragment\.$/,
@@ -161,6 +170,8 @@ test("every other operation calls its own path", async () => {
   );
   assert.equal(service.seen[0]?.headers["idempotency-key"], "order-1");
   assert.deepEqual(service.seen[0]?.body, { messages: [message] });
+  for (const { headers, body } of service.seen)
+    assert.equal(headers["content-type"], body === null ? undefined : "application/json");
 });
 
 test("a batch carries an idempotency key of its own: retried, it is sent and charged once", async () => {
@@ -250,6 +261,20 @@ test("a refusal becomes an error with its code, details and request id, and is n
   }
 });
 
+test("the message of an error reads well, whatever its details say or lack", async () => {
+  const none = { field: null, code: "CREDITS_INSUFFICIENT", message: "It takes 5." };
+  for (const [details, message] of [
+    [[none], "It is CREDITS_INSUFFICIENT. It takes 5."],
+    ["It takes 5.", "It is CREDITS_INSUFFICIENT."],
+  ] as const) {
+    const answer = Response.json(refusal("CREDITS_INSUFFICIENT", details), { status: 402 });
+    const fetch = () => Promise.resolve(answer);
+    const client = new Posthorn({ apiKey: API_KEY, baseUrl: "http://localhost", fetch });
+
+    assert.equal((await failure(client.credits.get())).message, message);
+  }
+});
+
 test("temporary failures are retried with the very same key and body until one attempt succeeds", async (t) => {
   t.mock.method(Math, "random", () => 0.5);
   await using service = await startService(
@@ -277,6 +302,19 @@ test("temporary failures are retried with the very same key and body until one a
     assert.deepEqual(seen.body, { recipient: "4915112345678", text: "Hello" });
   }
   assert.deepEqual(waits, [375, 750, 1500, 3000], "between half of 0.5, 1, 2, 4 s and the whole");
+});
+
+test("each status that may pass is retried, and no other that refuses", async () => {
+  for (const status of [408, 429, 500, 502, 503, 504]) {
+    await using service = await startService({ status }, { status: 200, body: { balance: 7 } });
+    const { call } = transportTo(service.baseUrl);
+
+    assert.deepEqual(
+      await call({ method: "GET", path: "/v1/credits" }),
+      { balance: 7 },
+      `${status}`,
+    );
+  }
 });
 
 test("an https address of a service without TLS is told what it lacks", async () => {
@@ -331,6 +369,32 @@ test("Retry-After is honoured, and one that is too long is left to the caller", 
   });
 });
 
+const now = Date.parse("2026-11-15T09:30:00.700Z");
+
+for (const [header, retryAfterSeconds] of [
+  ["31.5", 31.5],
+  ["-31", 0],
+  ["Sun, 15 Nov 2026 09:30:45 GMT", 45],
+  ["Sun, 15 Nov 2026 09:29:00 GMT", 0],
+  ["soon", null],
+  [" ", null],
+] as const) {
+  test(`a Retry-After of ${JSON.stringify(header)} means ${retryAfterSeconds} seconds, also from a proxy`, async (t) => {
+    t.mock.method(Date, "now", () => now);
+    const headers = { "retry-after": header };
+    for (const body of [JSON.stringify(refusal("UNAVAILABLE")), "<html>Bad gateway</html>"]) {
+      const { call } = transportTo("http://localhost", {
+        maxRetries: 0,
+        fetch: () => Promise.resolve(new Response(body, { status: 503, headers })),
+      });
+
+      const error = await failure(call({ method: "GET", path: "/v1/credits" }));
+
+      assert.equal(error.retryAfterSeconds, retryAfterSeconds);
+    }
+  });
+}
+
 test("an attempt that gets no answer in time is given up and counted", async () => {
   await using silent = await startSilence();
   const { call } = transportTo(silent.baseUrl, { maxRetries: 1, timeoutMs: 20 });
@@ -364,45 +428,67 @@ test("an attempt is ended by the caller's signal and by its own limit of 30 s", 
   assert.deepEqual(limited.calls[0]?.arguments, [30_000]);
 });
 
-test("a signal ends a send with its own reason and the key to repeat it with, whenever it comes", async () => {
+test(
+  "a signal ends a send at once, with its own reason and the key to repeat it with, whenever it comes",
+  { timeout: 10_000 },
+  async () => {
+    const message = { recipient: "4915112345678", text: "Hello" };
+    await using silent = await startSilence();
+    const [running, enough] = [new AbortController(), new Error("Enough.")];
+    const posthorn = new Posthorn({ apiKey: API_KEY, baseUrl: silent.baseUrl });
+    const sending = failure(posthorn.messages.send(message, { signal: running.signal }));
+    await silent.asked;
+    running.abort(enough);
+    const whileRunning = await sending;
+    const before = await failure(posthorn.messages.send(message, { signal: running.signal }));
+
+    await using busy = await startService({
+      status: 429,
+      body: refusal("RATE_LIMITED"),
+      headers: { "retry-after": "20" },
+    });
+    const waiting = new AbortController();
+    const client = new Posthorn({
+      apiKey: API_KEY,
+      baseUrl: busy.baseUrl,
+      fetch: async (...request) => {
+        const response = await fetch(...request);
+        setImmediate(() => waiting.abort(enough));
+        return response;
+      },
+    });
+    const whileWaiting = await failure(client.messages.send(message, { signal: waiting.signal }));
+
+    for (const [error, attempts] of [
+      [before, 0],
+      [whileRunning, 1],
+      [whileWaiting, 1],
+    ] as const) {
+      assert.partialDeepStrictEqual(error, { code: "ABORTED", status: null, attempts });
+      assert.equal(error.cause, enough);
+      assert.match(error.message, /Enough/);
+      assert.match(String(error.idempotencyKey), /^[0-9a-f-]{36}$/);
+    }
+    assert.equal(whileWaiting.idempotencyKey, busy.seen[0]?.headers["idempotency-key"]);
+  },
+);
+
+test("a signal ends whichever call it was passed to", async () => {
+  const signal = AbortSignal.abort();
+  const { messages, credits } = new Posthorn({ apiKey: API_KEY, baseUrl: "http://127.0.0.1:1" });
   const message = { recipient: "4915112345678", text: "Hello" };
-  await using silent = await startSilence();
-  const [running, enough] = [new AbortController(), new Error("Enough.")];
-  const posthorn = new Posthorn({ apiKey: API_KEY, baseUrl: silent.baseUrl, maxRetries: 0 });
-  const sending = failure(posthorn.messages.send(message, { signal: running.signal }));
-  await silent.asked;
-  running.abort(enough);
-  const whileRunning = await sending;
-  const before = await failure(posthorn.messages.send(message, { signal: running.signal }));
 
-  await using busy = await startService({
-    status: 429,
-    body: refusal("RATE_LIMITED"),
-    headers: { "retry-after": "20" },
-  });
-  const waiting = new AbortController();
-  const client = new Posthorn({
-    apiKey: API_KEY,
-    baseUrl: busy.baseUrl,
-    fetch: async (...request) => {
-      const response = await fetch(...request);
-      setImmediate(() => waiting.abort(enough));
-      return response;
-    },
-  });
-  const whileWaiting = await failure(client.messages.send(message, { signal: waiting.signal }));
-
-  for (const [error, attempts] of [
-    [before, 0],
-    [whileRunning, 1],
-    [whileWaiting, 1],
-  ] as const) {
-    assert.partialDeepStrictEqual(error, { code: "ABORTED", status: null, attempts });
-    assert.equal(error.cause, enough);
-    assert.match(error.message, /Enough/);
-    assert.match(String(error.idempotencyKey), /^[0-9a-f-]{36}$/);
-  }
-  assert.equal(whileWaiting.idempotencyKey, busy.seen[0]?.headers["idempotency-key"]);
+  for (const call of [
+    messages.send(message, { signal }),
+    messages.sendBatch([message], { signal }),
+    messages.preview(message, { signal }),
+    messages.list({}, { signal }).page(),
+    messages.get("m-1", { signal }),
+    messages.events("m-1", { signal }),
+    messages.cancel("m-1", { signal }),
+    credits.get({ signal }),
+  ])
+    assert.equal((await failure(call)).code, "ABORTED");
 });
 
 test("a redirect is not followed: the key never reaches another host", async () => {
@@ -425,6 +511,13 @@ test("an answer that is not the service's is never taken for one", async () => {
     const posthorn = new Posthorn({ apiKey: API_KEY, baseUrl: service.baseUrl });
     assert.equal((await failure(posthorn.credits.get())).code, "ANSWER_UNREADABLE", body);
   }
+  await using cut = await startService({
+    status: 404,
+    body: "{",
+    headers: { "x-request-id": "r-7" },
+  });
+  const client = new Posthorn({ apiKey: API_KEY, baseUrl: cut.baseUrl });
+  assert.equal((await failure(client.credits.get())).requestId, "r-7", "to find it in the logs");
   await using proxy = await startService({ status: 200, body: "<html>Log in</html>" });
   const posthorn = new Posthorn({ apiKey: API_KEY, baseUrl: proxy.baseUrl });
   assert.equal((await failure(posthorn.credits.get())).code, "ANSWER_UNREADABLE");
@@ -451,10 +544,8 @@ test("an invalid time or number is refused instead of left out", async () => {
 
   const never = new Date("never");
   await assert.rejects(posthorn.messages.send({ ...message, sendAt: never }), /sendAt/);
-  await assert.rejects(
-    posthorn.messages.sendBatch([{ ...message, maxCredits: NaN }]),
-    /maxCredits/,
-  );
+  for (const maxCredits of [NaN, Infinity])
+    await assert.rejects(posthorn.messages.sendBatch([{ ...message, maxCredits }]), /maxCredits/);
 });
 
 /** Accepts requests and never answers. */
