@@ -88,11 +88,48 @@ test("a request is too old or too new beyond five minutes, and not before", () =
   assert.equal(reasonOf(headers, { at: later(-301) }), "timestamp_outside_tolerance");
 });
 
+test("the receiver may choose how old a request may be", () => {
+  const [strict, at] = [{ toleranceSeconds: 10 }, later(11)];
+  assert.doesNotThrow(() => verifyWebhook(body, headers, secret, { ...strict, now: later(10) }));
+  assert.throws(() => verifyWebhook(body, headers, secret, { ...strict, now: at }), {
+    reason: "timestamp_outside_tolerance",
+  });
+  assert.doesNotThrow(() =>
+    verifyWebhook(body, headers, secret, { toleranceSeconds: 3600, now: later(3600) }),
+  );
+});
+
+test("a time that is no number is refused, whoever signed it", () => {
+  const given = { "webhook-id": "id", "webhook-timestamp": "yesterday" };
+  const key = Buffer.from(secret.slice("whsec_".length), "base64");
+  const signed = createHmac("sha256", key).update(`id.yesterday.${body}`).digest("base64");
+
+  const reason = reasonOf({ ...given, "webhook-signature": `v1,${signed}` });
+
+  assert.equal(reason, "timestamp_outside_tolerance");
+});
+
+test("unless told otherwise, a request is as old as it is now", () => {
+  const present = new Date();
+  const given = {
+    "webhook-id": "id",
+    "webhook-timestamp": String(Math.floor(present.getTime() / 1000)),
+    "webhook-signature": new Webhook(secret).sign("id", present, body),
+  };
+
+  assert.deepEqual(verifyWebhook(body, given, secret), JSON.parse(body));
+  assert.throws(() => verifyWebhook(body, headers, secret), {
+    reason: "timestamp_outside_tolerance",
+  });
+});
+
 test("removing the signature that covers the time does not make an old request pass", () => {
   const withoutSignature = pick("X-SMS-Signature", "webhook-id", "webhook-timestamp");
   const withoutTime = pick("X-SMS-Signature", "webhook-id", "webhook-signature");
   assert.equal(reasonOf(withoutSignature, { at: later(3600) }), "signature_missing");
   assert.equal(reasonOf(withoutTime, { at: later(3600) }), "timestamp_missing");
+  const withoutId = pick("X-SMS-Signature", "webhook-timestamp", "webhook-signature");
+  assert.equal(reasonOf(withoutId), "timestamp_missing");
   assert.equal(reasonOf(pick("X-SMS-Signature"), { requireTimestamp: true }), "timestamp_missing");
 });
 
