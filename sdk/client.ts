@@ -147,7 +147,7 @@ export class MessageList implements AsyncIterable<Message> {
   }
 
   /** One page: the first, or the one at `cursor`, which is the `nextCursor` of another page. */
-  page(cursor: string | undefined = this.#filters.cursor): Promise<MessagePage> {
+  page(cursor?: string): Promise<MessagePage> {
     const query = toQuery({ ...this.#filters, ...(cursor === undefined ? {} : { cursor }) });
     return this.#call({ method: "GET", path: "/v1/messages", query, ...this.#options });
   }

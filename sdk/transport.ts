@@ -68,7 +68,6 @@ export function createTransport(options: PosthornOptions, wait: Wait = rest): Tr
 
 /** Null if another attempt would not help, or not soon. */
 function waitBefore(error: PosthornError, attempts: number): number | null {
-  if (error.code === "ABORTED") return null;
   if (error.status !== null && !PASSING_STATUSES.has(error.status)) return null;
 
   // The jitter keeps clients that failed together from coming back together.
