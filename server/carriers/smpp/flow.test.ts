@@ -39,6 +39,28 @@ for (const window of [1, 10, 100]) {
   });
 }
 
+test("a carrier tells the sending room what its settings say of doubts, long messages and receipts", async () => {
+  await using world = await smppWorld({
+    settings: {
+      in_doubt: "fail",
+      long_messages: "payload",
+      receipt_per: "message",
+      receipt_window: "2d",
+      parked_receipts: "3d",
+      default_sender: "Acme",
+    },
+  });
+  const { inDoubt, wholeMessages, receiptRules } = world.carrier;
+
+  assert.deepEqual([inDoubt, wholeMessages], ["fail", true]);
+  assert.deepEqual(receiptRules, {
+    per: "message",
+    windowMs: 172_800_000,
+    parkedMs: 259_200_000,
+    defaultSender: "Acme",
+  });
+});
+
 test("two binds share the work, each with its own window", async () => {
   await using world = await smppWorld({
     share: { binds: 2, rate: 0 },

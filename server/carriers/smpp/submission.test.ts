@@ -155,10 +155,11 @@ test("every segment that the counter cuts fits into a short message, in every al
   }
 });
 
-test("UCS-2 leaves with the high octet first and data_coding 8", () => {
+test("UCS-2 leaves with the high octet first and data_coding 8, or what the carrier's settings say", () => {
   const message = submitted({}, { text: "漢", encoding: "ucs2" });
+  const set = submitted({ ucs2_data_coding: 24 }, { text: "漢", encoding: "ucs2" });
 
-  assert.equal(message.dataCoding, 8);
+  assert.deepEqual([message.dataCoding, set.dataCoding], [8, 24]);
   assert.equal(Buffer.from(message.shortMessage).toString("hex"), "6f22");
 });
 

@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
 import { test } from "node:test";
+import { createServer } from "node:tls";
 
 import { startSmsc } from "#carriers";
 import { Secret, systemClock } from "#platform";
@@ -7,6 +10,7 @@ import { Secret, systemClock } from "#platform";
 import { type Authority, makeAuthority, selfSigned } from "../../../test/support/certificates.ts";
 import { startRawServer } from "../../../test/support/raw-server.ts";
 import { smppSettings } from "../../../test/support/smpp.ts";
+import { dial } from "./connect.ts";
 import { type BindTest, testBind } from "./test-bind.ts";
 
 async function bindTo(
@@ -46,6 +50,27 @@ test("the name in the certificate may be set apart from the host", async () => {
     assert.equal(wrong.isBound, false, "the certificate does not bear the address");
     assert.ok(right.isBound, right.sentence);
   }
+});
+
+test("the SMSC is told the name that is expected of it, for it may have several certificates", async () => {
+  const asked = Promise.withResolvers<string>();
+  const listening = createServer({
+    ...server,
+    SNICallback(name, answer) {
+      asked.resolve(name);
+      answer(null);
+    },
+  }).listen(0, "127.0.0.1");
+  await once(listening, "listening");
+  const { port } = listening.address() as AddressInfo;
+  const { socket } = dial(
+    smppSettings({ port, tls: true, tls_ca: authority.cert, tls_server_name: "smsc.example" }),
+  );
+  await once(socket, "secureConnect");
+  socket.destroy();
+  listening.close();
+
+  assert.equal(await asked.promise, "smsc.example");
 });
 
 test("a certificate that nobody vouches for is refused, and the password is never sent", async () => {
