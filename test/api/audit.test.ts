@@ -85,11 +85,102 @@ test("a webhook may be given up by an attempt that began before its day was over
   assert.deepEqual(violations, []);
 });
 
+/** Changes that look wrong and are not. */
+const allowed: Record<string, string> = {
+  "a message of which only one segment has its receipt":
+    "update submissions set receipt_effect = 'delivered' where segment = 2",
+  "a segment handed over again after it was refused for now":
+    "update submissions set outcome = 'refused_temporarily', in_doubt_at = null where in_doubt_at is not null",
+  "a segment handed over again although it never left":
+    "update submissions set outcome = 'unsent', in_doubt_at = null where in_doubt_at is not null",
+  "a segment given to another carrier because the first one's alphabet could not hold it":
+    "update submissions set outcome = 'refused', in_doubt_at = null where in_doubt_at is not null",
+  "a segment submitted twice whose second receipt is still to come": `
+    ${resent("undelivered")}`,
+  "a webhook that has ended, and waits again because it was replayed": `
+    ${attemptThatEnded("delivered", 0)};
+    update webhook_deliveries set replay_id = gen_random_uuid()`,
+  "a webhook given up at the end of its seven attempts": `
+    ${attemptThatEnded("exhausted", 6)};
+    delete from webhook_deliveries`,
+  "a replay that was given up sooner": `
+    ${attemptThatEnded("delivered", 0)};
+    insert into webhook_attempts (account_id, message_id, sequence, attempt, at, replay_id, step, error_class, total_ms, ended)
+    select account_id, message_id, sequence, 10, now(), gen_random_uuid(), 0, 'http_500', 0, 'exhausted' from webhook_deliveries;
+    delete from webhook_deliveries`,
+  "a webhook given up because it was interrupted time and again": `
+    ${attemptThatEnded("exhausted", 3)};
+    update webhook_attempts set error_class = 'interrupted';
+    delete from webhook_deliveries`,
+  "a secret that no longer signs, beside the two that do": `
+    insert into signing_secrets select account_id, 0, sealed, created_at, now() - interval '1 day' from signing_secrets
+     where version = 2`,
+  "messages that ended before they expired": `
+    update messages set expires_at = now() - interval '2 minutes' where status <> 'QUEUED'`,
+  "a receipt that has just come": `
+    insert into parked_receipts (parked_id, carrier_id, match_ids, receipt, at)
+    select gen_random_uuid(), carrier_id, array[match_id], '{}', now() from submissions where match_id is not null`,
+  "a receipt of a message that is not ours": `
+    insert into parked_receipts (parked_id, carrier_id, match_ids, receipt, at)
+    select gen_random_uuid(), carrier_id, array['foreign'], '{}', now() - interval '2 minutes' from submissions
+     where match_id is not null`,
+};
+
+for (const [what, by] of Object.entries(allowed)) {
+  test(`the audit has nothing against ${what}`, async () => {
+    assert.deepEqual((await afterPlanting(by)).violations, []);
+  });
+}
+
+test("revoked keys do not count towards the limit", async () => {
+  const { violations } = await afterPlanting(`
+    insert into keys (key_id, account_id, name, hash, prefix, scopes, created_at, created_by, revoked_at)
+    select gen_random_uuid(), account_id, name, sha256(n::text::bytea), prefix, scopes, created_at, created_by, now()
+      from (select * from keys limit 1) k cross join generate_series(1, 51) n`);
+
+  assert.ok(
+    violations.every(({ invariant }) => invariant === "I16"),
+    "only their log is missing",
+  );
+});
+
+test("webhooks whose attempts are no longer kept are not missed", async () => {
+  const { violations } = await afterPlanting(`
+    delete from webhook_deliveries;
+    update events set at = at - interval '400 days'`);
+
+  assert.ok(violations.every(({ invariant }) => invariant !== "I11"));
+});
+
+test("what is left to do counts only once load has stopped", async () => {
+  const overdue = "update send_queue set due_at = now() - interval '2 minutes'";
+
+  const { violations } = await afterPlanting(overdue, (tx) =>
+    auditWithin(tx, { isDrained: false }),
+  );
+
+  assert.deepEqual(violations, []);
+});
+
+/** Submits the long message's second segment once more, after a doubt; only the first has a receipt. */
+function resent(effect: string): string {
+  return `
+    insert into submissions (message_id, segment, turn, account_id, carrier_id, at, outcome)
+    select message_id, segment, turn + 1, account_id, carrier_id, at, outcome from submissions where segment = 2;
+    update submissions set in_doubt_at = at, receipt_effect = '${effect}' where segment = 2 and turn = 1`;
+}
+
 function attemptThatEnded(ended: string, step: number): string {
   return `insert into webhook_attempts (account_id, message_id, sequence, attempt, at, step, error_class, total_ms, ended)
           select account_id, message_id, sequence, 9, now(), ${step}, 'http_500', 0, '${ended}' from webhook_deliveries`;
 }
 
+/** Makes each balance of the ledger follow from the amounts before it. */
+const CHAINED = `
+  update ledger l set balance_after = (
+    select sum(b.amount) from ledger b where b.account_id = l.account_id and b.seq <= l.seq)`;
+
+const OLDEST = "(select message_id from messages order by message_id limit 1)";
 const OTHER = "(select account_id from accounts where name = 'Other')";
 
 /**
@@ -100,6 +191,12 @@ const planted: Record<string, Record<string, string>> = {
   I1: {
     "a balance above its ledger": "update accounts set balance = balance + 1",
     "a counter ahead of its ledger": "update accounts set ledger_seq = ledger_seq + 1",
+    "an entry numbered beyond its account's counter":
+      "update ledger set seq = seq + 1 where seq = (select max(seq) from ledger)",
+    "a balance below zero, as its ledger has it": `
+      alter table accounts drop constraint balance_is_never_negative;
+      update ledger set kind = 'adjustment', amount = amount - 1000 where seq = 1;
+      update accounts set balance = balance - 1000 where name = 'Acme'`,
     "an entry of an unknown account": `update ledger set account_id = '${newId(1)}' where seq = 1`,
   },
   I2: {
@@ -107,6 +204,24 @@ const planted: Record<string, Record<string, string>> = {
       "update ledger set balance_after = balance_after + 1 where seq = 2",
     "a gap in the chain":
       "update ledger set seq = seq + 1 where seq = (select max(seq) from ledger)",
+    "a balance below zero in a chain that adds up": `
+      alter table ledger drop constraint ledger_never_goes_below_zero;
+      update ledger set balance_after = balance_after - 1000;
+      update ledger set kind = 'adjustment', amount = amount - 1000 where seq = 1`,
+    "a charge without a message's name": `
+      alter table ledger drop constraint charges_and_refunds_name_a_message;
+      update ledger set message_id = null where kind = 'charge'`,
+    "an entry of an unknown kind": `
+      alter table ledger drop constraint ledger_kind_is_known;
+      update ledger set kind = 'gift', actor = null where kind = 'topup'`,
+    "a charge that adds": `
+      alter table ledger drop constraint signs_fit_the_kind;
+      update ledger set amount = 1 where kind = 'charge';
+      ${CHAINED}`,
+    "a refund that takes": `
+      alter table ledger drop constraint signs_fit_the_kind;
+      update ledger set amount = -1 where kind = 'refund';
+      ${CHAINED}`,
     "a top-up without an actor":
       "alter table ledger drop constraint topups_and_adjustments_name_an_actor; update ledger set actor = null where kind = 'topup'",
   },
@@ -115,6 +230,7 @@ const planted: Record<string, Record<string, string>> = {
       "update messages set credits = credits + 1 where status = 'DELIVERED'",
     "a message without a charge":
       "delete from ledger where kind = 'charge' and seq = (select max(seq) from ledger where kind = 'charge')",
+    "a charge on another account": `update ledger set account_id = ${OTHER} where message_id = ${OLDEST}`,
     "a charge without a message": "delete from messages where status = 'DELIVERED'",
     "a charge without the oldest message":
       "delete from messages where message_id = (select message_id from messages order by message_id limit 1)",
@@ -122,18 +238,31 @@ const planted: Record<string, Record<string, string>> = {
   },
   I4: {
     "a missing refund": "delete from ledger where kind = 'refund'",
+    "a refund to another account": `update ledger set account_id = ${OTHER} where kind = 'refund'`,
     "a refund above the price": "update ledger set amount = amount + 1 where kind = 'refund'",
     "a refund of a delivered message": `insert into ledger (account_id, seq, message_id, kind, amount, balance_after, created_at)
          select account_id, 1000, message_id, 'refund', credits, 0, now() from messages where status = 'DELIVERED'`,
   },
   I5: {
     "a gap in a history": "delete from events where sequence = 2 and status = 'SENT'",
+    "a history that does not begin with 2":
+      "update events set sequence = 3 where sequence = 2 and status = 'FAILED'",
+    "a delivery after a failure": eventAfter("FAILED", "DELIVERED"),
+    "a failure after a delivery": eventAfter("DELIVERED", "UNDELIVERED"),
     "an impossible change of status":
       "update events set status = 'DELIVERED' where sequence = 2 and status = 'FAILED'",
   },
   I6: {
     "a message behind its history":
       "update messages set status = 'SENT', sequence = 2, final_at = null where status = 'DELIVERED'",
+    "a status other than that of its last event":
+      "update messages set status = 'DELIVERED', error_code = null where status = 'UNDELIVERED'",
+    "a message ahead of its history": "update messages set sequence = 2 where status = 'QUEUED'",
+    "an event beyond its message's count": eventAfter("FAILED", "DELIVERED"),
+    "an undelivered message without an error":
+      "update messages set error_code = null where status = 'UNDELIVERED'",
+    "a delivered message with an error":
+      "update messages set error_code = 'UNKNOWN' where status = 'DELIVERED'",
     "a failure without an error": "update messages set error_code = null where status = 'FAILED'",
     "a time that differs from its event's":
       "update messages set final_at = final_at + interval '1 s' where status = 'DELIVERED'",
@@ -143,24 +272,41 @@ const planted: Record<string, Record<string, string>> = {
   },
   I7: {
     "a QUEUED message missing from the queue": "delete from send_queue",
+    "a place in the queue without a message": "delete from messages where status = 'QUEUED'",
     "a SENT message still in the queue": `insert into send_queue (message_id, account_id, carrier_id, due_at, expires_at)
          select message_id, account_id, carrier_id, now(), expires_at from messages where status = 'SENT'`,
   },
   I8: {
     "a SENT message with a segment missing": "delete from submissions where segment = 2",
+    "a SENT message with a segment refused":
+      "update submissions set outcome = 'refused_temporarily' where segment = 2",
+    "a delivered message that no carrier has accepted":
+      "delete from submissions where message_id in (select message_id from messages where status = 'DELIVERED')",
+    "a message still SENT although a segment was not delivered":
+      "update submissions set receipt_effect = 'undelivered' where segment = 2",
+    "a message still SENT although each segment was delivered, one of them twice submitted": `
+      update submissions set receipt_effect = 'delivered' where segment = 1;
+      ${resent("delivered")}`,
     "a message still SENT although its receipts have come":
       "update submissions set receipt_effect = 'delivered' where outcome = 'accepted'",
   },
   I9: {
     "a segment handed over twice without a doubt": `insert into submissions (message_id, segment, turn, account_id, carrier_id, at, outcome)
          select message_id, segment, turn + 1, account_id, carrier_id, at, outcome from submissions where outcome = 'accepted'`,
+    "a segment handed over again after it was refused for good": `
+      update submissions set outcome = 'refused', carrier_code = '0x45', in_doubt_at = null
+       where in_doubt_at is not null`,
     "a segment in doubt three times": `insert into submissions (message_id, segment, turn, account_id, carrier_id, at, in_doubt_at)
          select message_id, 1, n, account_id, carrier_id, now(), now()
            from messages cross join generate_series(10, 12) n where status = 'QUEUED'`,
   },
   I10: {
     "a body without a callback address": "update messages set callback_url = null",
-    "an event without its body": "update events set body = null, callback_url = null",
+    "an event without its body": `
+      alter table events drop constraint body_and_address_go_together;
+      update events set body = null`,
+    "an event for another address than its message's":
+      "update events set callback_url = callback_url || '/other'",
     "a body that tells of another status":
       "update events set body = decode(replace(encode(body, 'hex'), encode('SENT', 'hex'), encode('FAILED', 'hex')), 'hex')",
     "a body that names another recipient": "update messages set recipient = recipient || '0'",
@@ -171,6 +317,7 @@ const planted: Record<string, Record<string, string>> = {
       "insert into idempotency select account_id, key || ' again', fingerprint, message_ids, now() from idempotency",
   },
   I13: {
+    "a message by an unknown key": `update messages set key_id = '${newId(1)}'`,
     "a message by a revoked key": "update keys set revoked_at = now(), revoked_seq = 0",
     "a message by an expired key": "update keys set expires_at = now() - interval '1 hour'",
     "a message by a key without the scope": "update keys set scopes = array['messages:read']",
@@ -179,6 +326,12 @@ const planted: Record<string, Record<string, string>> = {
   I11: {
     "a webhook missing from its queue": "delete from webhook_deliveries",
     "a webhook that has ended but still waits": attemptThatEnded("delivered", 0),
+    "a webhook that ended twice": `
+      ${attemptThatEnded("delivered", 0)};
+      insert into webhook_attempts (account_id, message_id, sequence, attempt, at, step, total_ms, ended)
+      select account_id, message_id, sequence, 10, now(), 0, 0, 'delivered' from webhook_deliveries;
+      delete from webhook_deliveries`,
+    "a webhook given up one attempt too early": `${attemptThatEnded("exhausted", 5)}; delete from webhook_deliveries`,
     "a webhook given up too early": `${attemptThatEnded("exhausted", 3)}; delete from webhook_deliveries`,
   },
   I14: Object.fromEntries(
@@ -193,6 +346,11 @@ const planted: Record<string, Record<string, string>> = {
     "51 active keys": `insert into keys
          select gen_random_uuid(), account_id, name, sha256(n::text::bytea), prefix, scopes, created_at, created_by
            from (select * from keys limit 1) k cross join generate_series(1, 51) n`,
+    "an account with three valid signing secrets": `
+      insert into signing_secrets select account_id, 0, sealed, created_at, now() + interval '1 day' from signing_secrets
+       where version = 2`,
+    "an account whose signing secrets all end":
+      "update signing_secrets set not_after = now() + interval '1 day'",
     "an account without a valid signing secret": "update signing_secrets set not_after = now()",
   },
   I16: {
@@ -211,6 +369,8 @@ const planted: Record<string, Record<string, string>> = {
   },
   I17: {
     "a message overdue in the queue": "update send_queue set due_at = now() - interval '2 minutes'",
+    "a message overdue at a carrier that is unknown":
+      "update send_queue set carrier_id = gen_random_uuid(), due_at = now() - interval '2 minutes'",
     "a message QUEUED past its expiry":
       "update messages set expires_at = now() - interval '2 minutes' where status = 'QUEUED'",
     "a parked receipt that was never applied": `insert into parked_receipts
@@ -220,6 +380,12 @@ const planted: Record<string, Record<string, string>> = {
       "update webhook_deliveries set next_at = now() - interval '2 minutes'",
   },
 };
+
+/** Adds an event after the one with a final status. */
+function eventAfter(last: string, status: string): string {
+  return `insert into events (message_id, sequence, account_id, status, at)
+          select message_id, sequence + 1, account_id, '${status}', at from events where status = '${last}'`;
+}
 
 const provenRules = new Set<string>();
 
