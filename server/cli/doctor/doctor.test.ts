@@ -7,9 +7,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { type Queryable, systemClock } from "#platform";
-import { attempt } from "./check.ts";
+import { attempt, type Check } from "./check.ts";
 import { checkClock, checkDatabase, checkStandbys, judgeMigrations } from "./database.ts";
-import { checkPermissions, hasCluster } from "./folder.ts";
+import { checkDisk, checkPermissions, hasCluster } from "./folder.ts";
 import { checkService } from "./readiness.ts";
 
 /** A database that answers every question with these rows. */
@@ -25,28 +25,51 @@ test("a standby instead of the primary is a fault", async () => {
   assert.equal(found?.state, "fault");
 });
 
-test("standbys that all lag behind are a warning; one that commits wait for is fine", async () => {
+test("a disk whose faults may go unnoticed is a warning; with checksums, all is well", async () => {
+  const blind = await checkDatabase(answering({ ...SOUND, data_checksums: "off" }));
+  const sound = await checkDatabase(answering(SOUND));
+
+  assert.deepEqual(
+    blind.map(({ state }) => state),
+    ["ok", "warning"],
+  );
+  assert.ok(sound.every(({ state }) => state === "ok"));
+});
+
+test("standbys that all lag behind are a warning; one that commits wait for is fine, and so is none", async () => {
   const lagging = { name: "b", sync_state: "async" };
 
   const alone = await checkStandbys(answering(lagging));
   const together = await checkStandbys(answering(lagging, { name: "c", sync_state: "sync" }));
+  const several = await checkStandbys(answering(lagging, { name: "c", sync_state: "quorum" }));
+  const none = await checkStandbys(answering());
 
-  assert.deepEqual([alone.state, together.state], ["warning", "ok"]);
+  assert.deepEqual(
+    [alone.state, together.state, several.state, none.state],
+    ["warning", "ok", "ok", "ok"],
+  );
 });
 
 test("a standby that the role may not inspect is not called asynchronous", async () => {
-  const found = await checkStandbys(answering({ name: "b", sync_state: null }));
+  const hidden = { name: "b", sync_state: null };
+  for (const standbys of [[hidden], [hidden, { name: "c", sync_state: "async" }]]) {
+    const found = await checkStandbys(answering(...standbys));
 
-  assert.doesNotMatch(found.message, /asynchronous/);
-  assert.match(found.fix ?? "", /grant pg_read_all_stats/);
+    assert.doesNotMatch(found.message, /asynchronous/);
+    assert.match(found.fix ?? "", /grant pg_read_all_stats/);
+  }
 });
 
 for (const [state, skewMs] of [
   ["ok", 0],
-  ["warning", 5_000],
-  ["warning", -5_000],
-  ["fault", 60_000],
-  ["fault", -60_000],
+  ["ok", 1_000],
+  ["ok", -1_000],
+  ["warning", 1_001],
+  ["warning", -1_001],
+  ["warning", 30_000],
+  ["warning", -30_000],
+  ["fault", 30_001],
+  ["fault", -30_001],
 ] as const) {
   test(`a database clock ${skewMs} ms from ours is: ${state}`, async () => {
     const clock = { ...systemClock, now: () => new Date(1_000_000) };
@@ -61,9 +84,10 @@ test("a database that takes long to answer is not taken for one with another clo
   let nowMs = 1_000_000;
   const clock = { ...systemClock, now: () => new Date((nowMs += 5_000)) };
 
-  const found = await checkClock(answering({ now: new Date(nowMs + 9_000) }), clock);
+  const ahead = await checkClock(answering({ now: new Date(nowMs + 9_000) }), clock);
+  const behind = await checkClock(answering({ now: new Date(nowMs + 4_500) }), clock);
 
-  assert.equal(found.state, "ok");
+  assert.deepEqual([ahead.state, behind.state], ["ok", "ok"]);
 });
 
 test("missing migrations are a fault that names the command, and so are those of a newer version", () => {
@@ -97,6 +121,28 @@ test("secrets that others may read are a fault, a folder that they may write to 
   }
 });
 
+test("whoever others are, they may neither read a secret nor write to its folder", async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), "posthorn-doctor-"));
+  const password = join(dataDir, "postgresql.password");
+  await writeFile(password, "secret", { mode: 0o600 });
+  try {
+    for (const mode of [0o640, 0o620, 0o604, 0o602]) {
+      await chmod(password, mode);
+      const { state, message } = await checkPermissions({ dataDir });
+      assert.deepEqual([state, message], ["fault", `Others may read ${password}.`]);
+    }
+    await chmod(password, 0o600);
+    for (const mode of [0o720, 0o702]) {
+      await chmod(dataDir, mode);
+      assert.equal((await checkPermissions({ dataDir })).state, "warning");
+    }
+    await chmod(dataDir, 0o755);
+    assert.equal((await checkPermissions({ dataDir })).state, "ok");
+  } finally {
+    await rm(dataDir, { recursive: true });
+  }
+});
+
 test("a settings file with secrets that others may read is a fault", async () => {
   const dataDir = await mkdtemp(join(tmpdir(), "posthorn-doctor-"));
   const secretsFile = join(dataDir, "posthorn.toml");
@@ -116,6 +162,19 @@ test("a settings file with secrets that others may read is a fault", async () =>
   }
 });
 
+test(
+  "a full disk is a fault, for the next start would be refused",
+  { skip: process.platform === "linux" ? false : "there is no file system that is always full" },
+  async () => {
+    const found = await checkDisk({ dataDir: "/proc" });
+
+    assert.deepEqual(
+      [found.state, found.message],
+      ["fault", "0 MB are free on the disk of /proc."],
+    );
+  },
+);
+
 test("a folder that cannot be seen is not taken for a missing one", async () => {
   const dataDir = join(import.meta.filename, "data");
 
@@ -130,18 +189,43 @@ test("a service that does not answer is a warning, not a fault", async () => {
   assert.match(found.fix ?? "", /npm start.* PORT/);
 });
 
-test("a service whose dashboard is not built is a warning, with how to build it", async () => {
+for (const [host, origin] of [
+  ["0.0.0.0", "http://127.0.0.1:9"],
+  ["::", "http://[::1]:9"],
+  ["::1", "http://[::1]:9"],
+] as const) {
+  test(`a service that listens on ${host} is asked at ${origin}`, async () => {
+    const { message } = await checkService({ host, port: 9 });
+
+    assert.equal(message, `Nothing answers at ${origin}/readyz.`);
+  });
+}
+
+/** What doctor finds of a service that answers with these statuses. */
+async function serviceThatAnswers(ready: number, dashboard: number): Promise<Check> {
   const service = createServer((request, response) =>
-    response.writeHead(request.url === "/" ? 503 : 200).end(),
+    response.writeHead(request.url === "/" ? dashboard : ready).end(),
   ).listen(0, "127.0.0.1");
   await once(service, "listening");
   const { port } = service.address() as AddressInfo;
-
   const found = await checkService({ host: "127.0.0.1", port });
   service.close();
+  return found;
+}
 
-  assert.equal(found.state, "warning");
-  assert.match(found.fix ?? "", /npm run build$/);
+test("a service that is not ready is a warning that points at its log", async () => {
+  const { state, fix } = await serviceThatAnswers(503, 200);
+
+  assert.deepEqual([state, fix], ["warning", "Look at the service's log."]);
+});
+
+test("a service whose dashboard is not built is a warning, with how to build it; one without a dashboard is fine", async () => {
+  const unbuilt = await serviceThatAnswers(200, 503);
+  const without = await serviceThatAnswers(200, 404);
+
+  assert.equal(unbuilt.state, "warning");
+  assert.match(unbuilt.fix ?? "", /npm run build$/);
+  assert.equal(without.state, "ok");
 });
 
 test("a check that throws is a finding of its own", async () => {

@@ -28,13 +28,43 @@ const RUN_FOR_REAL = {
   databaseUrl: new Secret("postgres://db/posthorn"),
 };
 
-test("a trial installation and one behind TLS are both fine, and so is what an operator chose to open", () => {
-  const chosen = { webhookAllowCidrs: ["10.1.2.3/32"], webhookShowPrivateAnswers: true };
-  for (const settings of [HOME, RUN_FOR_REAL, { ...RUN_FOR_REAL, ...chosen }]) {
-    const findings = checkExposure(settings).filter(({ state }) => state !== "ok");
-    assert.deepEqual(findings, []);
-  }
-});
+const EMBEDDED = { ...RUN_FOR_REAL, databaseUrl: undefined, webhookAllowHttp: false };
+
+const sound: Record<string, Parameters<typeof checkExposure>[0]> = {
+  "a trial installation": HOME,
+  "one that listens on the whole of 127.0.0.0/8": { ...HOME, host: "127.1.2.3" },
+  "one that listens on ::1": { ...HOME, host: "::1", publicUrl: "http://[::1]:8080" },
+  "one that names localhost": { ...HOME, host: "localhost", publicUrl: "http://localhost:8080" },
+  "one behind TLS": RUN_FOR_REAL,
+  "one whose metrics have an address of their own": {
+    ...RUN_FOR_REAL,
+    host: "0.0.0.0",
+    metricsListen: { host: "10.0.0.5", port: 9464 },
+  },
+  "one whose operator chose what to open": {
+    ...RUN_FOR_REAL,
+    webhookAllowCidrs: ["10.1.2.3/32", "10.2.0.0/16"],
+    webhookShowPrivateAnswers: true,
+  },
+  "an embedded database behind TLS that calls no private address": {
+    ...EMBEDDED,
+    webhookAllowCidrs: [],
+  },
+  "an embedded database behind TLS that shows no private answers": {
+    ...EMBEDDED,
+    webhookAllowCidrs: ["10.1.2.3/32"],
+    webhookShowPrivateAnswers: false,
+  },
+};
+
+for (const [what, settings] of Object.entries(sound)) {
+  test(`${what} is fine`, () => {
+    assert.deepEqual(
+      checkExposure(settings).filter(({ state }) => state !== "ok"),
+      [],
+    );
+  });
+}
 
 const exposed: [string, string, Check["state"], Parameters<typeof checkExposure>[0]][] = [
   [
@@ -72,7 +102,7 @@ const exposed: [string, string, Check["state"], Parameters<typeof checkExposure>
     "callbacks into a whole network",
     "webhook addresses",
     "warning",
-    { ...RUN_FOR_REAL, webhookAllowCidrs: ["10.0.0.0/8"] },
+    { ...RUN_FOR_REAL, webhookAllowCidrs: ["10.2.0.0/15"] },
   ],
   [
     "an installation to try things out whose callbacks reach a whole network",
@@ -84,7 +114,7 @@ const exposed: [string, string, Check["state"], Parameters<typeof checkExposure>
     "an embedded database behind TLS whose callbacks reach this machine",
     "webhook addresses",
     "warning",
-    { ...RUN_FOR_REAL, databaseUrl: undefined, webhookAllowHttp: false },
+    EMBEDDED,
   ],
   [
     "an embedded database open to a network whose callbacks go without TLS",
@@ -112,8 +142,9 @@ for (const [what, name, state, settings] of exposed) {
   });
 }
 
+/** As much as three nodes need, and no more. */
 const SERVER = {
-  max_connections: 100,
+  max_connections: 3 * 28 + 10,
   max_locks: 128,
   log_statement: "none",
   log_min_duration: -1,
@@ -123,9 +154,15 @@ const SERVER = {
 };
 
 for (const [what, name, server] of [
-  ["too few connections for the nodes", "connections", { ...SERVER, max_connections: 60 }],
-  ["too few locks for all partitions", "locks", { ...SERVER, max_locks: 64 }],
+  ["one connection too few for the nodes", "connections", { ...SERVER, max_connections: 93 }],
+  ["too few locks for all partitions", "locks", { ...SERVER, max_locks: 127 }],
   ["a database that logs what is sent", "database log", { ...SERVER, log_statement: "all" }],
+  [
+    "a database that logs the beginning of what is sent",
+    "database log",
+    { ...SERVER, log_statement: "all", log_parameters: 64 },
+  ],
+  ["a database that logs all it does", "database log", { ...SERVER, log_min_duration: 0 }],
   [
     "a database that logs slow statements whole",
     "database log",
@@ -158,6 +195,15 @@ test("a database with the right settings for its nodes is fine", async () => {
   assert.ok(found.every(({ state }) => state === "ok"));
 });
 
+test("a database is asked for the connections of one node, even while none runs", async () => {
+  const least = { ...SERVER, max_connections: 28 + 10 };
+  const states = async (server: typeof SERVER) =>
+    (await checkServerSettings(answering(server), { nodes: 0 })).map(({ state }) => state);
+
+  assert.deepEqual(await states(least), ["ok", "ok", "ok", "ok"]);
+  assert.deepEqual(await states({ ...least, max_connections: 37 }), ["warning", "ok", "ok", "ok"]);
+});
+
 test("partitions that run out are a fault, rows outside them a warning", async () => {
   const now = systemClock.now().getTime();
   const far = { parent: "messages", until: new Date(now + 40 * 86_400_000), has_strays: false };
@@ -166,22 +212,26 @@ test("partitions that run out are a fault, rows outside them a warning", async (
 
   assert.equal(await stateWith({}), "ok");
   assert.equal(await stateWith({ has_strays: true }), "warning");
-  assert.equal(await stateWith({ until: new Date(now + 1_000) }), "fault");
+  assert.equal(await stateWith({ until: new Date(now + 23 * 3_600_000) }), "fault");
   assert.equal(await stateWith({ until: null }), "fault");
 });
 
 test("webhooks that wait while nobody delivers them are found", async () => {
-  const oldest = new Date(systemClock.now().getTime() - 600_000);
+  const clock = { ...systemClock, now: () => new Date(1_000_000) };
+  const stateAt = async (lateMs: number) => {
+    const backlog = { waiting: 3, oldestDueAt: new Date(1_000_000 - lateMs) };
+    return (await checkWebhooks(answering(backlog), clock)).state;
+  };
+  const none = await checkWebhooks(answering({ waiting: 0, oldestDueAt: null }), clock);
 
-  const late = await checkWebhooks(answering({ waiting: 3, oldestDueAt: oldest }), systemClock);
-  const none = await checkWebhooks(answering({ waiting: 0, oldestDueAt: null }), systemClock);
-
-  assert.deepEqual([late.state, none.state], ["warning", "ok"]);
+  assert.deepEqual([await stateAt(300_000), await stateAt(299_999)], ["warning", "ok"]);
+  assert.equal(none.state, "ok");
 });
 
 test("texts that would outlive their messages are found", () => {
   assert.equal(checkRetention({ retentionMessagesDays: 60, redactTextDays: 90 }).state, "warning");
   assert.equal(checkRetention({ retentionMessagesDays: 90, redactTextDays: 60 }).state, "ok");
+  assert.equal(checkRetention({ retentionMessagesDays: 60, redactTextDays: 60 }).state, "ok");
   assert.equal(checkRetention({ retentionMessagesDays: 0, redactTextDays: 60 }).state, "ok");
 });
 
