@@ -45,5 +45,5 @@ export function behaviourOf(
   const isOver =
     (behaviour.answer === "throttle" && attempt > THROTTLED_ATTEMPTS) ||
     (behaviour.answer === "silence" && resent);
-  return isOver ? { ...behaviour, answer: "accept" } : behaviour;
+  return isOver ? DELIVERED : behaviour;
 }

@@ -66,6 +66,7 @@ test("…0001 is accepted, and its receipt says undelivered", async () => {
     state: "UNDELIV",
     effect: "undelivered",
     errorCode: "RECIPIENT_UNREACHABLE",
+    carrierCode: "001",
   });
 });
 
@@ -145,6 +146,7 @@ test("…0007 is accepted, and its receipt says rejected", async () => {
     state: "REJECTD",
     effect: "rejected",
     errorCode: "REJECTED_BY_CARRIER",
+    carrierCode: "007",
   });
 });
 
@@ -159,6 +161,79 @@ test("…0008 is in doubt after two seconds, and delivered when it is resent", a
   assert.deepEqual(await silent, { kind: "in_doubt", why: "timeout" });
   assert.equal(resent.kind, "accepted");
   assert.equal((await receiptArrived()).effect, "delivered");
+});
+
+test("before its start and after its stop, the simulator is down and takes nothing", async () => {
+  const { carrier, clock, submit } = simulator();
+  const seen = () => {
+    const { state, takesMessages, links } = carrier.state();
+    return [state, takesMessages, links[0]?.state, carrier.room() > 0];
+  };
+  const stopped = simulatorCarrier({
+    carrierId: "carrier-2",
+    name: "another",
+    clock,
+    log: silentLog,
+    receipts: sinkOf(async () => {}),
+  });
+  let calls = 0;
+  stopped.onRoom(() => (calls += 1));
+
+  assert.equal(stopped.room(), 0);
+  assert.equal((await stopped.submit(segmentTo("4915112345678"), signal, leaves)).kind, "unsent");
+  stopped.start();
+  assert.equal(calls, 1, "whoever waits for room is told");
+  assert.deepEqual(seen(), ["up", true, "bound", true]);
+  await carrier.stop();
+  assert.deepEqual(seen(), ["down", false, "stopped", false]);
+  assert.equal((await submit("5678")).kind, "unsent");
+});
+
+test("a segment whose signal has aborted goes back unsent", async () => {
+  const { carrier, receipts } = simulator();
+
+  const outcome = await carrier.submit(segmentTo("4915112345678"), AbortSignal.abort(), leaves);
+  await quiet();
+
+  assert.deepEqual([outcome, receipts], [{ kind: "unsent" }, []]);
+});
+
+test("a stop waits for the segments in doubt, which take up room meanwhile", async () => {
+  const { carrier, clock, submit } = simulator();
+  const all = carrier.room();
+  const silent = submit("0008");
+  assert.equal(carrier.room(), all - 1);
+  let isStopped = false;
+
+  const stopped = carrier.stop().then(() => (isStopped = true));
+  await quiet();
+  assert.equal(isStopped, false);
+  clock.advance(2000);
+  await stopped;
+
+  assert.deepEqual(await silent, { kind: "in_doubt", why: "timeout" });
+  assert.equal(carrier.state().links[0]?.windowInUse, 0);
+});
+
+test("the state counts what was submitted, and what became of it", async () => {
+  const { carrier, clock, submit, receipts } = simulator();
+
+  for (const digits of ["5678", "0002", "0003"]) await submit(digits);
+  const silent = submit("0008");
+  clock.advance(2000);
+  await silent;
+  await until("the receipt is stored", () => receipts.length === 1);
+
+  const { counts, statuses, submitsPerSecond, receiptsPerSecond } = carrier.state();
+  assert.partialDeepStrictEqual(counts, {
+    accepted: 1,
+    refused: 2,
+    throttled: 1,
+    inDoubt: 1,
+    receipts: 1,
+  });
+  assert.deepEqual(statuses, { "0x45": 1, "0x58": 1 });
+  assert.ok(submitsPerSecond > receiptsPerSecond && receiptsPerSecond > 0);
 });
 
 test("ids of two runs never collide", async () => {
