@@ -16,6 +16,8 @@ export type NpmPdu = {
 export type NpmSession = {
   on(event: string, run: (pdu: NpmPdu) => void): void;
   send(pdu: NpmPdu): boolean;
+  bind_transmitter(fields: object, run: (pdu: NpmPdu) => void): void;
+  bind_receiver(fields: object, run: (pdu: NpmPdu) => void): void;
   bind_transceiver(fields: object, run: (pdu: NpmPdu) => void): void;
   submit_sm(fields: object, run: (pdu: NpmPdu) => void): void;
   deliver_sm(fields: object, run: (pdu: NpmPdu) => void): void;
