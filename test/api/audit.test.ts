@@ -115,6 +115,25 @@ const allowed: Record<string, string> = {
   "a secret that no longer signs, beside the two that do": `
     insert into signing_secrets select account_id, 0, sealed, created_at, now() - interval '1 day' from signing_secrets
      where version = 2`,
+  "an operator made by the page of the first start, who owns the account": `
+    update audit_log set action = 'setup.completed' where action = 'user.created';
+    update memberships set role = 'owner'`,
+  "a member whose role was changed, and changed back": recorded(
+    ["member.role_changed", { before: "viewer", after: "owner" }],
+    ["member.role_changed", { before: "owner", after: "viewer" }],
+  ),
+  "a member who left, and joined again": recorded(
+    ["member.left", { role: "viewer" }],
+    ["member.joined", { role: "viewer" }],
+  ),
+  "a member who was removed, and joined again": recorded(
+    ["member.removed", { role: "viewer" }],
+    ["member.joined", { role: "viewer" }],
+  ),
+  "an operator who was dismissed, and appointed again": recorded(
+    ["user.operator_changed", { before: true, after: false }],
+    ["user.operator_changed", { before: false, after: true }],
+  ),
   "messages that ended before they expired": `
     update messages set expires_at = now() - interval '2 minutes' where status <> 'QUEUED'`,
   "a receipt that has just come": `
@@ -161,6 +180,15 @@ test("what is left to do counts only once load has stopped", async () => {
 
   assert.deepEqual(violations, []);
 });
+
+/** Adds entries about the only member to the audit log. */
+function recorded(...entries: [string, object][]): string {
+  const values = entries.map(([action, details]) => `('${action}', '${JSON.stringify(details)}')`);
+  return `
+    insert into audit_log (audit_id, at, account_id, actor, action, object_id, details)
+    select gen_random_uuid(), now(), account_id, 'test', action, user_id::text, details::jsonb
+      from memberships cross join (values ${values.join(", ")}) as entry (action, details)`;
+}
 
 /** Submits the long message's second segment once more, after a doubt; only the first has a receipt. */
 function resent(effect: string): string {
