@@ -392,6 +392,9 @@ const planted: Record<string, Record<string, string>> = {
          select ${OTHER}, user_id, 'viewer', now() from users limit 1`,
     "an operator appointed without an audit entry":
       "update users set is_operator = not is_operator",
+    "credits adjusted without an audit entry": `
+      update ledger set kind = 'adjustment' where kind = 'topup';
+      delete from audit_log where action = 'credits.booked'`,
     "credits booked without an audit entry":
       "delete from audit_log where action = 'credits.booked'",
   },
