@@ -252,10 +252,11 @@ test("prices and routes are set, listed and removed, each with an audit row", as
   );
 });
 
-test("removing the last route warns that numbers are refused", async () => {
+test("removing the last route warns that numbers are refused, and so does doctor", async () => {
   await json`route set 49152 simulator`;
   const usual = await run`route remove ${""}`;
   const last = await run`route remove 49152`;
+  const { data } = await json<{ data: Finding[] }>`doctor`;
   const restored = await run`route set ${""} simulator`;
 
   assert.match(usual.stderr, /^Numbers with no other prefix are refused from now on/);
@@ -264,6 +265,11 @@ test("removing the last route warns that numbers are refused", async () => {
     /^All numbers are refused from now on.*npx posthorn route set "" CARRIER\n$/,
   );
   assert.deepEqual([restored.code, restored.stderr], [0, ""]);
+  const found = data.find(({ name }) => name === "routes");
+  assert.deepEqual(
+    [found?.state, found?.message],
+    ["warning", "No number is served: there is no route."],
+  );
 });
 
 test("pausing and resuming a carrier shows in its state and in the audit log", async () => {
@@ -353,6 +359,9 @@ test("setting a route to a receive-only carrier warns that it takes no messages"
   const added = await callPosthorn(args, { environment, input: "secret" });
   const routed = await run`route set 49155 rx`;
   const { stdout } = await run`doctor`;
+  await run`route set 49155 rx simulator`;
+  const served = await json<{ data: Finding[] }>`doctor`;
+  await run`route remove 49155`;
   await json`carrier remove rx`;
 
   assert.match(added.stderr, /^It only receives: no messages are sent through it\.$/m);
@@ -363,6 +372,7 @@ test("setting a route to a receive-only carrier warns that it takes no messages"
     data.find(({ name }) => name === "routes"),
     { state: "fault", message, fix: "Set them again: npx posthorn route set PREFIX CARRIER" },
   );
+  assert.equal(served.data.find(({ name }) => name === "routes")?.state, "ok");
 });
 
 test("a carrier that allows one bind tests as up while the service holds it, else the test says what to do", async () => {
@@ -810,6 +820,29 @@ test("audit finds nothing wrong after all these commands, then an unbooked credi
   assert.equal((JSON.parse(wrong.stdout) as { violations: unknown[] }).violations.length, 1);
 });
 
+test("audit asks what is left to do only with --drained", async () => {
+  await db.query(sql`
+    insert into parked_receipts (parked_id, carrier_id, match_ids, receipt, at)
+    select gen_random_uuid(), carrier_id, array['late'], '{}', now() - interval '2 minutes'
+      from carriers limit 1`);
+  await db.query(sql`
+    insert into submissions (message_id, segment, turn, account_id, carrier_id, at, outcome, match_id)
+    select message_id, 1, 1, account_id, (select carrier_id from parked_receipts), now(), 'refused', 'late'
+      from messages limit 1`);
+
+  const usual = await run`audit`;
+  const drained = await run`audit --drained`;
+  await db.query(sql`delete from submissions where match_id = 'late'`);
+  await db.query(sql`delete from parked_receipts`);
+
+  assert.deepEqual([usual.code, drained.code], [0, 1]);
+  const { violations } = JSON.parse(drained.stdout) as { violations: { rule: string }[] };
+  assert.deepEqual(
+    violations.map(({ rule }) => rule),
+    ["no parked receipt matches a submission"],
+  );
+});
+
 test("an unknown account is refused, with the command that lists them", async () => {
   const { code, stdout, stderr } = await run`credits show --account ${UNKNOWN}`;
 
@@ -904,6 +937,40 @@ test("doctor accepts a carrier's TLS key, and says how to correct a wrong settin
     "Correct that: npx posthorn carrier set sealed … (npx posthorn carrier set --help lists the options)",
   );
   assert.equal(corrected?.state, "ok");
+});
+
+test("doctor says that nobody sends, and why a carrier or a part of it is down", async () => {
+  const args = words`carrier add ill --smpp 127.0.0.1:9 --system-id me --password-stdin`;
+  const added = await callPosthorn(args, { environment, input: "secret" });
+  const { carrierId } = JSON.parse(added.stdout) as { carrierId: string };
+  const report = (state: "up" | "down", problem: string | null) =>
+    db.query(sql`
+      insert into carrier_states (carrier_id, node_id, state, at)
+      values (${carrierId}, gen_random_uuid(), ${JSON.stringify({
+        state,
+        links: [{ bind: "transceiver", state: "bound", problem }],
+        counts: { inDoubt: 0, reconnects: 0, throttled: 0 },
+        lastHour: { since: null, refusals: {}, lateReceipts: 0 },
+      })}::jsonb, clock_timestamp())`);
+  const find = async (name: string) => {
+    const { data } = JSON.parse((await run`doctor`).stdout) as { data: Finding[] };
+    return data.find((each) => each.name === name);
+  };
+
+  await report("down", "the carrier is away");
+  const down = await find("carrier ill");
+  await report("up", null);
+  const degraded = await find("carrier ill");
+  const senders = await find("senders");
+  await json`carrier remove ill`;
+
+  assert.deepEqual([down?.state, down?.message], ["fault", "It is down: the carrier is away."]);
+  assert.match(down?.fix ?? "", /^Fix that, or correct the carrier: npx posthorn carrier set ill /);
+  assert.deepEqual(
+    [degraded?.state, degraded?.message],
+    ["warning", "Some of its binds are down: the carrier is away."],
+  );
+  assert.equal(senders?.state, "warning");
 });
 
 type Finding = { name: string; state: string; message: string; fix: string | null };
