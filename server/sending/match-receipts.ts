@@ -11,12 +11,10 @@ export type ArrivedReceipt = {
   parked?: { at: Date; isLong: boolean };
 };
 
-type InHand = Pick<DueSend, "message">;
-
 /** How a carrier wants its receipts matched, and what this node is handing to it. */
 export type MatchRules = (
   carrierId: string,
-) => Omit<ReceiptRules, "parkedMs"> & { inHand?: Iterable<InHand> };
+) => Omit<ReceiptRules, "parkedMs"> & { inHand?: Iterable<Pick<DueSend, "message">> };
 
 /** The submission that a receipt belongs to; n is the receipt's index in the batch. */
 export type Match = {
@@ -25,6 +23,7 @@ export type Match = {
   account_id: string;
   segment: number;
   turn: number;
+  at: Date;
   /** Whether a receipt had already decided it when it was read. */
   is_decided: boolean;
 };
@@ -62,9 +61,7 @@ type Matched = {
  * carrier's window the receipt means the one to its recipient. If several fit, or it names nobody,
  * it means the newest that still awaits a receipt, or else the newest, for the history. If it names
  * somebody else, its submission may not be recorded yet. A receipt parked for long overtook no
- * answer: it belongs to a submission with that id only if it does not name somebody else. A single
- * submission that awaits a receipt takes any with its id, as some carriers name a number of their
- * own, unless this node is handing another message over to the number named.
+ * answer: it belongs to a submission with that id only if it does not name somebody else.
  */
 export async function matchReceipts(
   tx: Transaction,
@@ -73,15 +70,8 @@ export async function matchReceipts(
 ): Promise<Matched> {
   const { submissions, isCut } = await findSubmissions(tx, arrived, rules);
   const rivals = arrived.map(rivalsIn(submissions));
-  const overtaken = mayOvertake(rules);
-  const isContested = (some: Candidate[], each: ArrivedReceipt) =>
-    isUnclear(some, each) || overtaken(each).some((id) => id !== some[0]?.message_id);
-  const isNamed = ({ receipt }: ArrivedReceipt) => receipt.recipient !== null;
   const tied = new Set(
-    arrived.flatMap((each, n) => {
-      const some = rivals[n] ?? [];
-      return isNamed(each) && isContested(some, each) ? [some] : [];
-    }),
+    rivals.filter((some, n) => isContested(some, arrived[n]) && isNamed(arrived[n])),
   );
   const pairs = [...tied].flat();
   const messages = pairs.length > 0 ? await findMessagesOf(tx, pairs) : new Map();
@@ -96,33 +86,24 @@ export async function matchReceipts(
       ? meantOf(inWindow, each.receipt.recipient, { messages, defaultSender })
       : first;
     if (meant) matched.matches.push({ n, ...meant });
-    else if (!isCut(each)) matched.meantFrom.set(n, afterNewest(inWindow));
+    else if (!isCut(each)) matched.meantFrom.set(n, afterAll(inWindow));
   }
   return matched;
 }
 
-type Candidate = Omit<Match, "n"> & { at: Date };
+type Candidate = Omit<Match, "n">;
 
-/** The messages in this node's hands to the number that a receipt names: it may be of one of them. */
-function mayOvertake(rules: MatchRules): (arrived: ArrivedReceipt) => readonly string[] {
-  const known = new Map<string, Map<string | undefined, InHand[]>>();
-  return ({ receipt: { carrierId, recipient } }) => {
-    const end = endOfNumber(recipient);
-    if (end === undefined) return [];
-    const byEnd = known.getOrInsertComputed(carrierId, () =>
-      Map.groupBy(rules(carrierId).inHand ?? [], ({ message }) => endOfNumber(message.recipient)),
-    );
-    return (byEnd.get(end) ?? []).map(({ message }) => message.message_id);
-  };
+function isNamed(arrived: ArrivedReceipt | undefined): boolean {
+  return arrived?.receipt.recipient !== null;
 }
 
 /**
  * Whether the recipient must decide which submission is meant. If the only one is decided already,
  * the receipt may have overtaken the answer that uses its id again.
  */
-function isUnclear(rivals: Candidate[], { parked }: ArrivedReceipt): boolean {
+function isContested(rivals: Candidate[], arrived: ArrivedReceipt | undefined): boolean {
   const isSpent = rivals[0]?.is_decided === true;
-  return rivals.length > 1 || isSpent || parked?.isLong === true;
+  return rivals.length > 1 || isSpent || arrived?.parked?.isLong === true;
 }
 
 function within(rivals: Candidate[], since: Date): Candidate[] {
@@ -133,7 +114,7 @@ function within(rivals: Candidate[], since: Date): Candidate[] {
   return rivals.some(isBefore) ? rivals.filter((each) => !isBefore(each)) : rivals;
 }
 
-function afterNewest(rivals: Candidate[]): Date {
+export function afterAll(rivals: readonly Pick<Match, "at">[]): Date {
   return new Date(rivals.reduce((newest, { at }) => Math.max(newest, at.getTime()), 0) + 1);
 }
 

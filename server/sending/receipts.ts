@@ -1,10 +1,18 @@
 import { lockAccounts } from "#accounts";
-import { lockMessagesOf, type Move, moveMessages, type MoveListener } from "#messages";
+import {
+  type LockedMessage,
+  lockMessagesOf,
+  type Move,
+  moveMessages,
+  type MoveListener,
+} from "#messages";
 import type { Transaction } from "#platform";
 import { isBad, isOpen, judgeReceipt } from "./judge-receipt.ts";
 import {
+  afterAll,
   type ArrivedReceipt,
   endOfNumber,
+  type Match,
   matchReceipts,
   type MatchRules,
   meantSince,
@@ -30,7 +38,15 @@ export async function applyReceipts(
   { rules, listener, onNoted }: Surroundings,
 ): Promise<number> {
   if (arrived.length === 0) return 0;
-  const { matches, meantFrom } = await matchReceipts(tx, arrived, rules);
+  const { matches: found, meantFrom } = await matchReceipts(tx, arrived, rules);
+  const rejected = found.filter(({ n }) => arrived[n]?.receipt.effect === "rejected");
+  if (rejected.length > 0)
+    await lockAccounts(tx, [...new Set(rejected.map(({ account_id }) => account_id))]);
+  const messages =
+    found.length > 0 ? await lockMessagesOf(tx, found) : new Map<string, LockedMessage>();
+  const isEarly = earlyAmong(arrived, messages, rules);
+  const matches = found.filter((match) => !isEarly(match));
+  for (const match of found) if (isEarly(match)) meantFrom.set(match.n, afterAll([match]));
   const matched = new Set(matches.map(({ n }) => n));
   const unmatched = arrived.flatMap((each, n) => {
     const since = meantFrom.get(n);
@@ -42,10 +58,6 @@ export async function applyReceipts(
   await parkReceipts(tx, unmatched);
   if (matches.length === 0) return unmatched.length;
 
-  const rejected = matches.filter(({ n }) => arrived[n]?.receipt.effect === "rejected");
-  if (rejected.length > 0)
-    await lockAccounts(tx, [...new Set(rejected.map(({ account_id }) => account_id))]);
-  const messages = await lockMessagesOf(tx, matches);
   const bad = new Set(
     matches
       .filter(({ n }) => isBad(arrived[n]?.receipt.effect))
@@ -89,6 +101,30 @@ export async function applyReceipts(
   await moveMessages(tx, moves, listener);
   tx.afterCommit(() => onNoted(notes));
   return unmatched.length;
+}
+
+/**
+ * Whether a receipt has overtaken the answer that uses its id again: it names another number than
+ * its match, and this node is handing a message to that number. Without the latter it is of its
+ * match after all, as some carriers name a number of their own.
+ */
+function earlyAmong(
+  arrived: ArrivedReceipt[],
+  messages: ReadonlyMap<string, LockedMessage>,
+  rules: MatchRules,
+): (match: Match) => boolean {
+  const handedTo = new Map<string, Set<string | undefined>>();
+  return ({ n, message_id, is_decided }) => {
+    const { carrierId, recipient } = (arrived[n] as ArrivedReceipt).receipt;
+    const end = endOfNumber(recipient);
+    if (is_decided || end === undefined) return false;
+    if (messages.get(message_id)?.recipient.endsWith(end) !== false) return false;
+    const ends = handedTo.getOrInsertComputed(carrierId, () => {
+      const inHand = [...(rules(carrierId).inHand ?? [])];
+      return new Set(inHand.map(({ message }) => endOfNumber(message.recipient)));
+    });
+    return ends.has(end);
+  };
 }
 
 /** The accounts of messages that these receipts reject, to be locked before anything else. */
