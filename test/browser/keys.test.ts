@@ -137,9 +137,7 @@ test("Esc, ×, a click outside and Done ask first until the key is copied, also 
     await gate(page).waitFor();
     await tab.focusIs("Go back");
     await page.keyboard.press("Escape");
-    await gate(page).waitFor({ state: "detached" });
-    // Only then does the dialog below receive keys and clicks again.
-    await page.locator("[role=dialog]:focus-within").waitFor();
+    await isBackIn(page);
     assert.equal(await shownKey(page).textContent(), key);
   }
   await page.keyboard.press("Escape");
@@ -151,6 +149,12 @@ test("Esc, ×, a click outside and Done ask first until the key is copied, also 
   await closesWhileMade(tab);
   await savesByDownload(tab);
 });
+
+/** Only once the gate is gone does the dialog below receive keys and clicks again. */
+async function isBackIn(page: Page): Promise<void> {
+  await gate(page).waitFor({ state: "detached" });
+  await page.locator("[role=dialog]:focus-within").waitFor();
+}
 
 /** Closing the dialog meanwhile asks first, and then still shows the key. */
 async function closesWhileMade(tab: Tab): Promise<void> {
@@ -170,6 +174,7 @@ async function closesWhileMade(tab: Tab): Promise<void> {
   answer.resolve();
   const key = await creating;
   await gate(page).getByRole("button", { name: "Go back" }).click();
+  await isBackIn(page);
   assert.equal(await shownKey(page).textContent(), key);
   await page.keyboard.press("Escape");
   await gate(page).getByRole("button", { name: "Close without copying" }).click();
