@@ -37,8 +37,8 @@ function isBinary(type: string): type is Type {
   return Object.hasOwn(OIDS, type);
 }
 
-/** Where arrays are put together, one after the other: nothing waits while one is under way. */
 const USUAL_OCTETS = 65_536;
+/** Where arrays are put together, one after the other: nothing waits while one is under way. */
 let bytes = Buffer.allocUnsafeSlow(USUAL_OCTETS);
 let view = new DataView(bytes.buffer);
 
